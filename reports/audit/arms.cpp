@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "reports/stats/multiple.h"
+#include "reports/stats/power.h"
 #include "results/import/speedrun_line.h"
 
 namespace nanobench::reports {
@@ -12,11 +13,13 @@ namespace {
 
 /// The last digit that logs print, in the metric's unit.
 double printed_digit(ArmMetric metric) {
-  return metric == ArmMetric::kLoss ? results::kPrintedLoss : results::kPrintedMs;
-}
-
-const std::vector<double>& values_of(const LogArm& arm, ArmMetric metric) {
-  return metric == ArmMetric::kLoss ? arm.losses : arm.train_ms;
+  switch (metric) {
+    case ArmMetric::kLoss: return results::kPrintedLoss;
+    case ArmMetric::kStepTime: return results::kPrintedStepMs;
+    case ArmMetric::kTrainTime:
+    case ArmMetric::kTargetTime: break;
+  }
+  return results::kPrintedMs;
 }
 
 /// The error of means whose values agree in every printed digit: each value is uniform within its last one.
@@ -27,17 +30,20 @@ Estimate rounding_estimate(const Moments& candidate, const Moments& control, dou
           .df = kInfinity};
 }
 
-bool is_same_machine(const LogArm& a, const LogArm& b) {
-  return !a.hardware.empty() && a.hardware == b.hardware;
+/// Why the metric of the two arms is no question; empty if it is one.
+std::string why_no_question(const LogArm& a, const LogArm& b, ArmMetric metric) {
+  if (metric == ArmMetric::kLoss) return "";
+  if (a.hardware.empty() || a.hardware != b.hardware) return "the arms ran on different hardware";
+  const auto all_reach = [](const LogArm& arm) { return arm.target_ms.size() == arm.losses.size(); };
+  if (metric == ArmMetric::kTargetTime && (!all_reach(a) || !all_reach(b))) return "not all runs reach it";
+  return "";
 }
 
 /// The difference and its error; no p-value yet.
 ArmEffect measured_effect(const LogArm& candidate, const LogArm& control, ArmMetric metric) {
   ArmEffect effect;
-  if (metric == ArmMetric::kTrainTime && !is_same_machine(candidate, control)) {
-    effect.reason = "the arms ran on different hardware";
-    return effect;
-  }
+  effect.reason = why_no_question(candidate, control, metric);
+  if (!effect.reason.empty()) return effect;
   const std::vector<double>& first = values_of(candidate, metric);
   const std::vector<double>& second = values_of(control, metric);
   const std::optional<double> mean = mean_of(first);
@@ -73,7 +79,54 @@ void judge(ArmEffect& effect, int n) {
   effect.verdict = *effect.difference < 0 ? Verdict::kImproved : Verdict::kRegressed;
 }
 
+/// The same for the effect's pair in a family of `family` questions.
+std::optional<int> settling_runs(const ArmEffect& effect, const LogArm& candidate, const LogArm& control,
+                                 ArmMetric metric, std::size_t family) {
+  if (effect.verdict != Verdict::kInconclusive || !effect.estimate || effect.is_from_rounding) return std::nullopt;
+  if (*effect.difference == 0) return std::nullopt;
+  const double rounding = std::sqrt(rounding_variance(printed_digit(metric)));  // one arm may lack a spread
+  const double first = std::max(moments_of(values_of(candidate, metric))->sd, rounding);
+  const double second = std::max(moments_of(values_of(control, metric))->sd, rounding);
+  const auto error = [&](int n) { return planned_error(first, n, second, n); };
+  const PowerSettings settings{.alpha = kArmAlpha / static_cast<double>(family)};
+  const std::optional<int> runs =
+      required_runs(std::abs(*effect.difference), error, kSettlePower, settings, kMaxSettleRuns);
+  return runs ? std::optional(std::max(*runs, kMinArmRuns)) : std::nullopt;
+}
+
+std::vector<ArmEffect> settled_effects(const ArmComparison& comparison, ArmMetric metric) {
+  std::vector<ArmEffect> effects = arm_effects(comparison.arms, comparison.pairs, metric);
+  const auto family = static_cast<std::size_t>(
+      std::count_if(comparison.pairs.begin(), comparison.pairs.end(), [&](const ArmPair& pair) {
+        return why_no_question(comparison.arms[pair.candidate], comparison.arms[pair.control], metric).empty();
+      }));
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const ArmPair& pair = comparison.pairs[i];
+    effects[i].settling_runs =
+        settling_runs(effects[i], comparison.arms[pair.candidate], comparison.arms[pair.control], metric, family);
+  }
+  return effects;
+}
+
+void read_target_times(LogArm& arm, double target) {
+  for (const LogCurve& curve : arm.curves) {
+    if (curve.points.size() < 2) continue;  // one validation says that the target is reached, not when
+    const TimeToTarget time = time_to_target(curve.points, target);
+    if (time.is_reached()) arm.target_ms.push_back(time.seconds * 1000.0);
+  }
+}
+
 }  // namespace
+
+const std::vector<double>& values_of(const LogArm& arm, ArmMetric metric) {
+  switch (metric) {
+    case ArmMetric::kLoss: return arm.losses;
+    case ArmMetric::kStepTime: return arm.step_ms;
+    case ArmMetric::kTargetTime: return arm.target_ms;
+    case ArmMetric::kTrainTime: break;
+  }
+  return arm.train_ms;
+}
 
 std::vector<ArmPair> pairs_with(std::size_t control, std::size_t arms) {
   std::vector<ArmPair> pairs;
@@ -101,7 +154,7 @@ std::vector<ArmEffect> arm_effects(std::span<const LogArm> arms, std::span<const
     const LogArm& control = arms[pair.control];
     ArmEffect effect = measured_effect(candidate, control, metric);
     if (effect.estimate) effect.p = p_of(*effect.estimate);
-    if (metric == ArmMetric::kLoss || is_same_machine(candidate, control)) {
+    if (why_no_question(candidate, control, metric).empty()) {
       family.push_back(effects.size());
       estimates.push_back(effect.estimate);
       p.push_back(effect.p);
@@ -125,8 +178,11 @@ ArmComparison compare_arms(std::vector<LogArm> arms, std::size_t control, const 
   if (control >= arms.size()) refuse("the control is none of the arms");
   ArmComparison result{.rule = rule, .arms = std::move(arms), .control = control};
   result.pairs = pairs_with(control, result.arms.size());
-  result.loss = arm_effects(result.arms, result.pairs, ArmMetric::kLoss);
-  result.time = arm_effects(result.arms, result.pairs, ArmMetric::kTrainTime);
+  for (LogArm& arm : result.arms) read_target_times(arm, rule.target);
+  result.loss = settled_effects(result, ArmMetric::kLoss);
+  result.time = settled_effects(result, ArmMetric::kTrainTime);
+  result.step_time = settled_effects(result, ArmMetric::kStepTime);
+  result.target_time = settled_effects(result, ArmMetric::kTargetTime);
   for (const LogArm& arm : result.arms) {
     result.t.push_back(one_sample_t(arm.losses, rule.target));
     result.z.push_back(known_sigma_rule(arm.losses, rule.target));

@@ -6,12 +6,11 @@
 #include <tuple>
 
 #include "core/base/text.h"
+#include "reports/audit/arm_runs.h"
 #include "reports/audit/audit_groups.h"
 
 namespace nanobench::reports {
 namespace {
-
-constexpr std::size_t kNamesShown = 3;
 
 /// "a.txt, b.txt, c.txt and 4 more"; any range of strings or numbers.
 template <class Items>
@@ -44,7 +43,8 @@ class FlagsByFile {
 void flag_runs(AuditGroup& group) {
   FlagsByFile flags;
   for (const AuditedRun& run : group.runs) {
-    for (const std::string& problem : run.problems) flags.add(problem, run.file.name);
+    for (const std::string& problem : run.problems)
+      flags.add(problem + (run.loss ? "" : "; it does not count"), run.file.name);
     if (!run.repeats.empty()) flags.add(run.repeats + ": counted once", run.file.name);
   }
   flags.append_to(group.flags);
@@ -163,11 +163,14 @@ void flag_mixes(std::vector<AuditGroup>& groups) {
 void add_flags(Audit& audit) {
   for (std::vector<AuditGroup>* groups : {&audit.groups, &audit.pooled}) {
     for (AuditGroup& group : *groups) {
-      flag_numbers(group);
       flag_judged_loss(group);
       flag_texts(group);
       flag_runs(group);
       flag_equal_ends(group);
+      group.run_flags = std::move(group.flags);
+      group.flags.clear();
+      flag_numbers(group);
+      group.flags.insert(group.flags.end(), group.run_flags.begin(), group.run_flags.end());
     }
   }
   flag_mixes(audit.groups);
@@ -197,21 +200,12 @@ std::vector<std::string> arm_names(const std::vector<const AuditGroup*>& groups)
   return names;
 }
 
-/// The counted runs of a group that are not copies of an earlier group's.
-void add_values(LogArm& arm, const AuditGroup& group) {
-  for (const AuditedRun& run : group.runs) {
-    if (!run.is_counted() || run.is_copy) continue;
-    arm.losses.push_back(*run.loss);
-    if (run.train_ms) arm.train_ms.push_back(*run.train_ms);
-  }
-}
-
 FolderArms arms_of(const std::vector<const AuditGroup*>& groups) {
   FolderArms arms{.folder = groups.front()->folder};
   std::vector<const AuditGroup*> kept;
   for (const AuditGroup* group : groups) {
     LogArm arm{.hardware = group->hardware};
-    add_values(arm, *group);
+    add_runs(arm, *group);
     if (arm.losses.size() < 2) continue;
     arms.arms.push_back(std::move(arm));
     kept.push_back(group);
@@ -302,25 +296,6 @@ Audit Auditor::finish() {
   add_flags(audit_);
   add_arms(audit_);
   return std::move(audit_);
-}
-
-LogArm arm_of(const std::string& name, const Audit& audit) {
-  LogArm arm{.name = name};
-  std::set<std::string> hardware;
-  std::set<std::int64_t> steps;
-  for (const AuditGroup& group : audit.groups) {
-    const std::size_t known = arm.losses.size();
-    add_values(arm, group);
-    arm.flags.insert(arm.flags.end(), group.flags.begin(), group.flags.end());
-    if (arm.losses.size() == known) continue;
-    hardware.insert(group.hardware);
-    steps.insert(group.judged_step ? *group.judged_step : group.planned_steps.value_or(0));
-  }
-  arm.steps.assign(steps.begin(), steps.end());
-  if (hardware.size() == 1) arm.hardware = *hardware.begin();
-  std::sort(arm.flags.begin(), arm.flags.end());
-  arm.flags.erase(std::unique(arm.flags.begin(), arm.flags.end()), arm.flags.end());
-  return arm;
 }
 
 }  // namespace nanobench::reports

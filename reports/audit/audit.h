@@ -43,14 +43,17 @@ struct AuditedRun {
   std::string gpu;
   std::optional<int> gpu_count;
   std::string hardware;
+  std::string software;            ///< "PyTorch 2.9, CUDA 12.6"; empty if not logged
   std::string script_text;         ///< digest of the script as it is
   results::ScriptIdentity script;  ///< without what does not change the training
   std::vector<results::LoggedValidation> validations;
   std::optional<results::LoggedValidation> final_validation;
-  std::string early_end;           ///< where the log ends, if before its last planned step
-  std::optional<double> loss;      ///< at the step that counts; val_ema_loss where it is printed
-  std::optional<double> raw_loss;  ///< val_loss there, if `loss` is val_ema_loss
-  std::optional<double> train_ms;  ///< training clock there
+  std::optional<double> step_avg_ms;  ///< as last printed, after the last validation
+  std::string early_end;              ///< where the log ends, if before its last planned step
+  std::optional<double> loss;         ///< at the step that counts; val_ema_loss where it is printed
+  std::optional<double> raw_loss;     ///< val_loss there, if `loss` is val_ema_loss
+  std::optional<double> train_ms;     ///< training clock there
+  std::optional<double> step_ms;      ///< mean time of a step until there
   std::vector<std::string> problems;
   std::string content;   ///< digest of the file and the run's place in it
   std::string numbers;   ///< digest of all validations with their times; empty if there are too few to tell runs apart
@@ -95,6 +98,7 @@ struct AuditGroup {
   const results::PublishedRecord* before = nullptr;  ///< the record before that one
   std::optional<double> time_over_before;            ///< mean time over the published time of `before`
   std::vector<std::string> flags;                    ///< sentences
+  std::vector<std::string> run_flags;                ///< those of them about single runs and where they are judged
 };
 
 /// The groups of one folder with two counted runs or more, each against each other.
@@ -141,8 +145,5 @@ class Auditor {
   std::vector<AuditedRun> runs_;
   std::vector<results::NamedStep> named_steps_;
 };
-
-/// All counted runs of an audit as one arm, with reasons for doubt: several scripts, steps or machines.
-LogArm arm_of(const std::string& name, const Audit& audit);
 
 }  // namespace nanobench::reports

@@ -15,12 +15,22 @@ using results::SpeedrunRun;
 
 constexpr std::size_t kMinCurve = 3;  // fewer validations with four digits may agree by chance
 
+/// What a difference in times may come from, beside the script.
+std::string software_of(const results::SpeedrunLog& log) {
+  std::vector<std::string> parts;
+  if (!log.torch.empty()) parts.push_back("PyTorch " + log.torch);
+  if (!log.cuda.empty()) parts.push_back("CUDA " + log.cuda);
+  if (!log.driver.empty()) parts.push_back("driver " + log.driver);
+  return joined(parts);
+}
+
 /// What every run of a log has in common.
 AuditedRun run_in(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index) {
   AuditedRun item{.file = file, .index = index};
   item.gpu = log.gpu;
   item.gpu_count = log.gpu_count;
   item.hardware = log.hardware();
+  item.software = software_of(log);
   item.script_text = log.script_digest;
   item.script = log.script;
   item.content = log.digest + "/" + std::to_string(index);
@@ -126,6 +136,12 @@ void read_loss(AuditedRun& run, const AuditGroup& group) {
   run.loss = loss;
   if (point->ema_loss) run.raw_loss = point->loss;
   run.train_ms = point->clock_ms;
+  const bool is_last = point->step == run.validations.back().step;
+  if (is_last && run.step_avg_ms) {
+    run.step_ms = run.step_avg_ms;
+  } else if (point->clock_ms && point->step > 0) {
+    run.step_ms = *point->clock_ms / static_cast<double>(point->step);
+  }
 }
 
 void describe_scripts(AuditGroup& group) {
@@ -211,6 +227,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
     item.validations = run.validations;
     item.final_validation = run.final_validation();
     item.early_end = run.early_end();
+    item.step_avg_ms = run.step_avg_ms;
     if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
     if (run.validations.size() >= kMinCurve) add_curve_digests(item);
   }

@@ -28,20 +28,20 @@ std::optional<ConfidenceInterval> interval_of_mean(const std::vector<double>& va
   return t ? std::optional(t->interval) : std::nullopt;
 }
 
-OrderedJson column_of(const char* title) {
-  OrderedJson y = name_axis("folder", "");
+OrderedJson column_of(const char* title, const char* rows = "folder") {
+  OrderedJson y = name_axis(rows, "");
   y["axis"] = {{"labelLimit", 260}};
   return {{"width", "container"},     {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
           {"height", {{"step", 22}}}, {"title", nullptr},
           {"encoding", {{"y", y}}},   {"description", title}};
 }
 
-/// The means of the groups.
-OrderedJson mean_layer(const char* axis, const OrderedJson& items) {
+/// The means of the rows, coloured by what was found.
+OrderedJson mean_layer(const char* axis, const OrderedJson& items, const char* found = "evidence") {
   return {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
           {"encoding",
            {{"x", number_axis("mean", axis)},
-            {"color", {{"field", "evidence"}, {"type", "nominal"}, {"title", "evidence"}}},
+            {"color", {{"field", found}, {"type", "nominal"}, {"title", found}}},
             {"tooltip", items}}}};
 }
 
@@ -58,14 +58,23 @@ std::vector<double> counted(const AuditGroup& group, std::optional<double> Audit
   return values;
 }
 
+OrderedJson target_line(double target) {
+  return {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
+          {"encoding", {{"x", {{"datum", target}}}, {"y", nullptr}}}};
+}
+
+/// A line through every run's loss.
+OrderedJson run_layer(const char* axis, const OrderedJson& items) {
+  return {{"mark", {{"type", "tick"}, {"opacity", 0.6}}},
+          {"encoding", {{"x", number_axis("loss", axis)}, {"tooltip", items}}}};
+}
+
 /// The target as a line through the chart, or as a mark in each row where the tracks' targets differ.
 OrderedJson target_layer(const Audit& audit) {
   const double target = audit.groups.front().rule.target;
   const bool is_one = std::all_of(audit.groups.begin(), audit.groups.end(),
                                   [&](const AuditGroup& group) { return group.rule.target == target; });
-  if (is_one)
-    return {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
-            {"encoding", {{"x", {{"datum", target}}}, {"y", nullptr}}}};
+  if (is_one) return target_line(target);
   return {{"mark", {{"type", "tick"}, {"thickness", 2}, {"size", 18}}},
           {"encoding", {{"x", {{"field", "target"}, {"type", "quantitative"}}}}}};
 }
@@ -102,15 +111,52 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
   if (chart.data.rows.empty()) return std::nullopt;
   const char* axis = "validation loss, nats/token";
   chart.spec = column_of(axis);
-  const OrderedJson runs = {
-      {"mark", {{"type", "tick"}, {"opacity", 0.6}}},
-      {"encoding",
-       {{"x", number_axis("loss", axis)},
-        {"tooltip", {tooltip("folder", "group"), tooltip("file", "file"), tooltip("loss", "loss", ".4f")}}}}};
   chart.spec["layer"] = {
-      target_layer(audit), runs, interval_layer(),
+      target_layer(audit),
+      run_layer(axis, {tooltip("folder", "group"), tooltip("file", "file"), tooltip("loss", "loss", ".4f")}),
+      interval_layer(),
       mean_layer(axis, {tooltip("folder", "group"), tooltip("mean", "mean", ".5f"), tooltip("low", "from", ".5f"),
                         tooltip("high", "to", ".5f"), tooltip("n", "n", "d"), tooltip("evidence", "evidence")})};
+  return chart;
+}
+
+std::optional<Chart> arm_loss_chart(const ArmComparison& comparison) {
+  Chart chart{
+      .id = "arms",
+      .title = "Final losses of the arms",
+      .text =
+          "Final validation loss of every run that counts, and the mean of each arm with its own 95 % interval. "
+          "The dashed line is the target. The verdicts are those of the table, not of these intervals: two "
+          "that overlap may still differ."};
+  chart.data = {.id = "arms",
+                .title = "",
+                .columns = {text_column("arm", "arm"), text_column("log", "log"), number_column("loss", "loss"),
+                            number_column("mean", "mean"), number_column("low", "from"), number_column("high", "to"),
+                            number_column("n", "n"), text_column("verdict", "verdict")}};
+  std::vector<std::string> verdicts(comparison.arms.size(), "control");
+  for (std::size_t i = 0; i < comparison.pairs.size(); ++i)
+    verdicts[comparison.pairs[i].candidate] = to_string(comparison.loss[i].verdict);
+  for (std::size_t i = 0; i < comparison.arms.size(); ++i) {
+    const LogArm& arm = comparison.arms[i];
+    for (std::size_t run = 0; run < arm.losses.size(); ++run) {
+      const TableCell log = run < arm.curves.size() ? text_cell(arm.curves[run].name) : missing_cell();
+      chart.data.rows.push_back({text_cell(arm.name), log, plotted_cell(arm.losses[run]), missing_cell(),
+                                 missing_cell(), missing_cell(), missing_cell(), missing_cell()});
+    }
+    const auto interval = interval_of_mean(arm.losses, comparison.rule.target);
+    chart.data.rows.push_back({text_cell(arm.name), missing_cell(), missing_cell(), plotted_cell(mean_of(arm.losses)),
+                               low_cell(interval), high_cell(interval),
+                               count_cell(static_cast<std::int64_t>(arm.losses.size())), text_cell(verdicts[i])});
+  }
+  const char* axis = "validation loss, nats/token";
+  chart.spec = column_of(axis, "arm");
+  const OrderedJson items = {tooltip("arm", "arm"),         tooltip("mean", "mean", ".5f"),
+                             tooltip("low", "from", ".5f"), tooltip("high", "to", ".5f"),
+                             tooltip("n", "n", "d"),        tooltip("verdict", "verdict")};
+  chart.spec["layer"] = {
+      target_line(comparison.rule.target),
+      run_layer(axis, {tooltip("arm", "arm"), tooltip("log", "log"), tooltip("loss", "loss", ".4f")}), interval_layer(),
+      mean_layer(axis, items, "verdict")};
   return chart;
 }
 

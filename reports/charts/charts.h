@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 namespace nanobench::reports {
 
+struct ArmComparison;
 struct Audit;
 struct Trend;
 
@@ -25,10 +27,28 @@ std::optional<Chart> speed_chart(const results::PlanRecord& plan, const Comparis
 /// Every effect with its interval: on the loss, on the step time, and in seconds at equal loss.
 std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
 
-/// The validation loss of each cell, mean and range over seeds, against steps, tokens or seconds of the training clock.
-/// Long curves are thinned: each section keeps its lowest and highest point. The full data are all runs' validations,
-/// unless there are more of them than a page should hold.
+/// The validations of runs of one configuration: one line of a chart.
+struct LossLine {
+  struct Run {
+    std::string name;                    ///< its seed or file
+    std::span<const CurvePoint> points;  ///< not owned
+    std::optional<double> step_tokens;   ///< tokens that one step trains on
+    std::optional<double> floor_nats;    ///< entropy of the data
+  };
+  std::string label;
+  std::vector<Run> runs;
+};
+
+/// The validation loss of each line, mean and range over its runs, against steps, tokens or seconds of the training
+/// clock. Long curves are thinned: each section keeps its lowest and highest point. The full data are all runs'
+/// validations, unless there are more of them than a page should hold.
+///   run_key   what a run's name is, a stable key: "seed", "log"
+std::optional<Chart> loss_chart(const std::vector<LossLine>& lines, const std::string& run_key);
+/// The same of cells, whose runs are named by their seeds.
 std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
+
+/// Final loss of every run that counts, and each arm's mean with its interval, against the target.
+std::optional<Chart> arm_loss_chart(const ArmComparison& comparison);
 
 /// Peak memory of each cell.
 std::optional<Chart> memory_chart(const ComparisonTable& table);

@@ -32,10 +32,10 @@ struct Point {
   }
 };
 
-std::map<std::int64_t, Point> points_of(const CellMeasures& cell) {
+std::map<std::int64_t, Point> points_of(const LossLine& line) {
   std::map<std::int64_t, Point> points;
-  for (const RunMeasure& run : cell.runs) {
-    for (const CurvePoint& point : run.curve) {
+  for (const LossLine::Run& run : line.runs) {
+    for (const CurvePoint& point : run.points) {
       if (std::isfinite(point.loss)) points[point.step].add(point);
     }
   }
@@ -63,20 +63,20 @@ std::set<std::size_t> chosen(const std::vector<Point>& points, std::size_t most)
   return indexes;
 }
 
-void add_cell(Table& table, const CellMeasures& cell, std::size_t most) {
-  const std::map<std::int64_t, Point> by_step = points_of(cell);
+void add_line(Table& table, const LossLine& line, std::size_t most) {
+  const std::map<std::int64_t, Point> by_step = points_of(line);
   std::vector<Point> points;
   for (const auto& [step, point] : by_step) points.push_back(point);
   const std::set<std::size_t> drawn = chosen(points, most);
   double step_tokens = kUnknown;
-  for (const RunMeasure& run : cell.runs) step_tokens = run.step_tokens.value_or(step_tokens);
+  for (const LossLine::Run& run : line.runs) step_tokens = run.step_tokens.value_or(step_tokens);
   std::size_t index = 0;
   for (const auto& [step, point] : by_step) {
     const std::size_t i = index++;
     if (!drawn.contains(i)) continue;
     const double progress = points.size() == 1 ? 1.0 : static_cast<double>(i) / static_cast<double>(points.size() - 1);
     table.rows.push_back(
-        {text_cell(cell.cell.label), count_cell(step), plotted_cell(step_tokens * static_cast<double>(step), 10),
+        {text_cell(line.label), count_cell(step), plotted_cell(step_tokens * static_cast<double>(step), 10),
          plotted_cell(point.clocks > 0 ? point.clock_sum / point.clocks : kUnknown), plotted_cell(point.sum / point.n),
          plotted_cell(point.low), plotted_cell(point.high), count_cell(point.n), plotted_cell(progress)});
   }
@@ -95,16 +95,16 @@ std::vector<const char*> known_axes(const Table& table) {
 }
 
 /// Every validation of every run; empty if that is too much for a page.
-FullData full_data(const std::vector<CellMeasures>& cells) {
-  FullData full{.name_columns = {"cell", "seed"}, .columns = {"step", "loss", "seconds"}};
+FullData full_data(const std::vector<LossLine>& lines, const std::string& run_key) {
+  FullData full{.name_columns = {"cell", run_key}, .columns = {"step", "loss", "seconds"}};
   std::size_t rows = 0;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      rows += run.curve.size();
-      if (run.curve.empty()) continue;
+  for (const LossLine& line : lines) {
+    for (const LossLine::Run& run : line.runs) {
+      rows += run.points.size();
+      if (run.points.empty()) continue;
       FullData::Block& block = full.blocks.emplace_back();
-      block.names = {cell.cell.label, std::to_string(run.run.seed)};
-      for (const CurvePoint& point : run.curve)
+      block.names = {line.label, run.name};
+      for (const CurvePoint& point : run.points)
         block.values.insert(block.values.end(), {static_cast<double>(point.step), point.loss, point.clock_s});
     }
   }
@@ -165,11 +165,11 @@ OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vect
 
 }  // namespace
 
-std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
+std::optional<Chart> loss_chart(const std::vector<LossLine>& lines, const std::string& run_key) {
   Chart chart{.id = "loss",
               .title = "Validation loss",
               .text =
-                  "Mean over the runs of each cell; the band reaches from the lowest to the highest run. Choose the "
+                  "Mean over the runs of each line; the band reaches from the lowest to the highest run. Choose the "
                   "horizontal axis below, and click a name in the legend to single it out."};
   chart.data = {
       .id = "loss",
@@ -180,19 +180,33 @@ std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
                   number_column("progress", "part of the run")}};
   std::optional<double> floor;
   bool has_bands = false;
-  const std::size_t most = std::max(kMinPoints, kMaxPoints / std::max<std::size_t>(cells.size(), 1));
-  for (const CellMeasures& cell : cells) {
-    add_cell(chart.data, cell, most);
-    has_bands = has_bands || cell.runs.size() > 1;
-    for (const RunMeasure& run : cell.runs) floor = floor ? floor : run.run.data_floor_nats;
+  const std::size_t most = std::max(kMinPoints, kMaxPoints / std::max<std::size_t>(lines.size(), 1));
+  for (const LossLine& line : lines) {
+    add_line(chart.data, line, most);
+    has_bands = has_bands || line.runs.size() > 1;
+    for (const LossLine::Run& run : line.runs) floor = floor ? floor : run.floor_nats;
   }
   if (chart.data.rows.empty()) return std::nullopt;
   if (floor)
     chart.text += " The dashed line under the whole curve is the entropy of the data, " + format_fixed(*floor, 4) +
                   ": no model can be below it.";
   chart.spec = spec_of(floor, has_bands, known_axes(chart.data));
-  chart.full = full_data(cells);
+  chart.full = full_data(lines, run_key);
   return chart;
+}
+
+std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells) {
+  std::vector<LossLine> lines;
+  for (const CellMeasures& cell : cells) {
+    LossLine& line = lines.emplace_back();
+    line.label = cell.cell.label;
+    for (const RunMeasure& run : cell.runs)
+      line.runs.push_back({.name = std::to_string(run.run.seed),
+                           .points = run.curve,
+                           .step_tokens = run.step_tokens,
+                           .floor_nats = run.run.data_floor_nats});
+  }
+  return loss_chart(lines, "seed");
 }
 
 }  // namespace nanobench::reports

@@ -6,6 +6,8 @@
 
 namespace nanobench::reports {
 
+inline constexpr double kMsPerSecond = 1000.0;
+
 /// "improved", "regressed", "not enough evidence", "-"
 std::string arm_verdict(Verdict verdict);
 /// The verdict, with the reason for none beside it; its value is the stable name.

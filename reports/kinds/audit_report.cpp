@@ -6,6 +6,7 @@
 #include "reports/audit/audit.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/arm_cells.h"
+#include "reports/kinds/audit_review.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -222,6 +223,7 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   Document document{.kind = "audit", .title = "What these logs show"};
   document.headline = audit_headline(audit);
   document.sections.push_back(head_of(audit));
+  if (std::optional<Section> review = review_section(audit)) document.sections.push_back(std::move(*review));
   Section pictures{.title = "Charts"};
   for (std::optional<Chart>& chart : std::array{audit_loss_chart(audit), audit_time_chart(audit)}) {
     if (chart && has_charts) pictures.charts.push_back(std::move(*chart));

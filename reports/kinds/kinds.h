@@ -156,8 +156,9 @@ void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entr
 /// `has_charts` adds charts for formats that show them.
 Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);
 
-/// Arms of logs against their control: effects on the loss and on the training clock, and each arm against the target.
-Document arms_report(const ArmComparison& comparison);
+/// Arms of logs against their control: effects on the loss and on the clocks, and each arm against the target.
+/// `has_charts` adds the losses and curves, for formats that show them.
+Document arms_report(const ArmComparison& comparison, bool has_charts = false);
 
 // The database as a whole.
 

@@ -20,13 +20,6 @@ using core::ErrorCode;
 constexpr core::InputLimit kLogLimit{std::uint64_t{4} << 30, "no log of a run is larger"};  // public ones: 2 MB
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
-bool is_log_name(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::array<std::string_view, 4> kKnown = {".txt", ".log", ".out", ".stdout"};
-  return std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
-}
-
 /// "2025-01-04_SoftCap", "20250104_soft_cap"
 bool begins_with_date(const std::string& name) {
   const auto fits = [&](std::string_view form) {
@@ -113,6 +106,13 @@ void keep_folders_without_logs(LogFiles& found) {
 }
 
 }  // namespace
+
+bool is_log_name(const fs::path& file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::array<std::string_view, 4> kKnown = {".txt", ".log", ".out", ".stdout"};
+  return std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
+}
 
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();

@@ -26,7 +26,10 @@ struct LogFiles {
   std::vector<std::filesystem::path> readme_only;
 };
 
-/// Files that are named explicitly, and all *.txt, *.log, *.out and *.stdout files below the named folders. Links to
+/// Whether it ends in .txt, .log, .out or .stdout, in any case.
+bool is_log_name(const std::filesystem::path& file);
+
+/// Files that are named explicitly, and all files with such a name below the named folders. Links to
 /// folders below a named folder are not followed. The first part of a path that begins with a date (2025-01-04...,
 /// 20250104_...) is the folder; the rest is the sub-directory. Throws Error{kNotFound} for a path that does not exist.
 LogFiles find_log_files(const std::vector<std::filesystem::path>& paths);

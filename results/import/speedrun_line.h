@@ -11,9 +11,11 @@
 
 namespace nanobench::results {
 
-/// The last digits that the logs of PyTorch trainers print: of losses in nats, of the training clock in milliseconds.
+/// The last digits that the logs of PyTorch trainers print: of losses in nats, of the training clock and of its mean
+/// over the steps in milliseconds.
 inline constexpr double kPrintedLoss = 1e-4;
 inline constexpr double kPrintedMs = 1.0;
+inline constexpr double kPrintedStepMs = 0.01;
 
 struct SpeedrunLine {
   enum class Kind { kTraining, kValidation, kMemory };

@@ -80,6 +80,7 @@ class Schema(unittest.TestCase):
         self.check("calibrate", "history.json", "--pairs", "3", "--quiet")
         self.check("baseline", "list")
         self.check("audit", workbench.GOOD_LOGS, workbench.BAD_LOGS, "--runs", codes=(1,))
+        self.check("audit", workbench.GOOD_LOGS, codes=(1,))
         self.check("compare", workbench.GOOD_LOGS, workbench.BAD_LOGS)
         self.check("import", workbench.GOOD_LOGS)
         self.check("report", "--suite", "speedrun_logs")

@@ -65,6 +65,8 @@ class ValidPages(unittest.TestCase):
             bench.page("claims", "claims"),
             bench.page("compare", "compare", "record12", "record17", "--suite", "history"),
             bench.page("audit", "audit", workbench.GOOD_LOGS, workbench.BAD_LOGS, "--runs", codes=(1,)),
+            bench.page("arms", "compare", workbench.GOOD_LOGS, workbench.BAD_LOGS),
+            bench.page("review", "audit", workbench.GOOD_LOGS, codes=(1,)),
         ]
         cls.trees = {page.name: cls.parsed(page) for page in cls.pages}
 

@@ -153,6 +153,50 @@ TEST(CompareCommand, FoldersOfLogsAreArms) {
   expect_refusals(shell, {{{"compare", "all/base", "all/good", "all/gone"}, "all/gone"}});
 }
 
+TEST(CompareCommand, LogsAreArmsOfOneRunAndNothingElseIsBesideThem) {
+  const CommandLine shell("compare_files");
+  write_logs(shell, "all/base", {"3.2796", "3.2800", "3.2786"});
+  shell.write("one.txt", log_of("3.2690", 9));
+  shell.write("cell.db", "no log");
+  const core::Json json = json_of(shell.run({"compare", "all/base", "one.txt", "--json"}));
+  const core::Json& effects = json.at("tables").at("effects");
+  EXPECT_EQ(effects.at(1).at("arm"), "one.txt");
+  EXPECT_EQ(effects.at(1).at("n"), 1);
+  EXPECT_NEAR(effects.at(1).at("difference").get<double>(), -0.0104, 1e-4);
+  EXPECT_EQ(effects.at(1).at("low"), nullptr);
+  EXPECT_EQ(effects.at(1).at("p"), nullptr);
+  EXPECT_EQ(effects.at(1).at("verdict"), "inconclusive");
+  EXPECT_NEAR(json.at("tables").at("step_times").at(1).at("mean").at("mean").get<double>(), 100, 1e-9);
+  EXPECT_EQ(json.at("tables").at("target_times").at(1).at("n"), 1) << "the time at a loss of 3.28";
+  EXPECT_FALSE(std::filesystem::exists(shell.database()));
+  expect_refusals(shell, {{{"compare", "one.txt"}, "one log"},
+                          {{"compare", "one.txt", "record12"}, "record12 is no folder or log"},
+                          {{"compare", "plan:1", "all/base"}, "plan:1 is no folder or log"},
+                          {{"compare", "all/base", "cell.db"}, "cell.db is no folder or log"}});
+}
+
+TEST(CompareCommand, TheSameLogInTwoFoldersCountsOnce) {
+  const CommandLine shell("compare_same");
+  write_logs(shell, "base", {"3.2796", "3.2800", "3.2786"});
+  write_logs(shell, "other", {"3.2796", "3.2700", "3.2686"});
+  const core::Json json = json_of(shell.run({"compare", "base", "other", "--json"}));
+  EXPECT_EQ(json.at("tables").at("effects").at(0).at("n"), 3);
+  EXPECT_EQ(json.at("tables").at("effects").at(1).at("n"), 2);
+  write_logs(shell, "copy", {"3.2796", "3.2800"});
+  expect_refusals(shell, {{{"compare", "base", "copy"}, "base holds the same runs"},
+                          {{"compare", "base", "base"}, "base holds the same runs"}});
+}
+
+TEST(CompareCommand, APageOfFoldersHasCurvesAndOtherFormatsHaveNone) {
+  const CommandLine shell("compare_page");
+  write_logs(shell, "old", {"3.2796", "3.2800", "3.2786"});
+  write_logs(shell, "new", {"3.2696", "3.2700", "3.2686"});
+  ASSERT_EQ(shell.run({"compare", "old", "new", "--out", "page.html"}).exit_code, 0);
+  EXPECT_NE(read_text(shell.work() / "page.html").find("Final losses of the arms"), std::string::npos);
+  EXPECT_FALSE(json_of(shell.run({"compare", "old", "new", "--json"})).contains("charts"));
+  EXPECT_FALSE(std::filesystem::exists(shell.database()));
+}
+
 TEST(ImportCommand, ArmsGetTheirEffectsInTheReport) {
   const CommandLine shell("import_arms");
   write_logs(shell, "all/base", {"3.2796", "3.2800", "3.2786", "3.2782"});

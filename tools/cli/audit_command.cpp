@@ -34,6 +34,8 @@ constexpr const char* kAuditFooter =
     "and t, 3.28 and z. The step that counts is --step, the one that a README.md beside or above the logs names, "
     "where\n"
     "all runs of the group end, or the last planned one. audit writes nothing but --out.\n"
+    "Of one folder with up to three groups it says in five lines what a reviewer needs, and which further runs would\n"
+    "settle it.\n"
     "\n"
     "Exit codes: 0 every group meets its rule: the mean loss is at or below the target with p < 0.01 (rule t), or\n"
     "(target - mean) * sqrt(n) >= 0.004 (rule z); 1 a group can be tested and does not meet the rule; 2 usage; 3 no\n"

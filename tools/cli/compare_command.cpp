@@ -47,13 +47,16 @@ constexpr const char* kCompareFooter =
     "  nanobench compare laptop.db server.db --suite speedrun_history\n"
     "  nanobench compare record16 record17 --out compare.html\n"
     "  nanobench compare logs/base logs/init logs/gate      folders of speedrun logs, the first is the control\n"
-    "  nanobench compare ablation/ --control base            the folders in one folder\n"
+    "  nanobench compare OLD/ NEW/ --out page.html          the same as a page with curves\n"
+    "  nanobench compare base.txt changed.txt               two logs: one run each proves nothing\n"
+    "  nanobench compare ablation/ --control base           the folders in one folder\n"
     "\n"
     "Cells of the same name are compared; if each side has one cell, these two are. Losses are compared seed by seed,\n"
-    "times only within one host. Folders of logs are arms against a control: Welch's test and Holm's adjustment, "
-    "beside\n"
-    "it the rules' test against the track's target. `diff` shows the settings, `gate` decides. Exit codes: 0 success,\n"
-    "2 usage.";
+    "times only within one host. Logs and folders of logs are arms against a control, and are not stored: Welch's "
+    "test\n"
+    "and Holm's adjustment for loss, training clock, time to the target and time of a step, beside them the rules' "
+    "test\n"
+    "against the track's target. `diff` shows the settings, `gate` decides. Exit codes: 0 success, 2 usage.";
 
 /// One side of the comparison; the runs of a plan were made in turn.
 struct Side {
@@ -136,22 +139,22 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
                                         core::suggestion(text, labels));
 }
 
-/// All arguments are folders: a database is a file, and so nothing else that can be compared.
-std::vector<std::string> log_folders(const CompareOptions& options) {
-  std::vector<std::string> folders = {options.a};
-  folders.insert(folders.end(), options.others.begin(), options.others.end());
-  const bool are_folders = std::all_of(folders.begin(), folders.end(),
-                                       [](const std::string& path) { return std::filesystem::is_directory(path); });
-  return are_folders ? folders : std::vector<std::string>();
-}
-
-/// Why more or fewer than two arguments are refused.
-std::string first_other_than_folder(const CompareOptions& options) {
+std::vector<std::string> arguments_of(const CompareOptions& options) {
   std::vector<std::string> arguments = {options.a};
   arguments.insert(arguments.end(), options.others.begin(), options.others.end());
-  const auto other = std::find_if(arguments.begin(), arguments.end(),
-                                  [](const std::string& path) { return !std::filesystem::is_directory(path); });
-  return "compare: two arguments, or any number of folders of logs, but " + shell_words({*other}) + " is no folder";
+  return arguments;
+}
+
+/// Whether the arguments are logs. Throws Error{kInvalidArgument} for logs beside something else.
+bool are_logs(const CompareOptions& options) {
+  const std::vector<std::string> arguments = arguments_of(options);
+  const auto other = std::find_if_not(arguments.begin(), arguments.end(), is_log_path);
+  if (other == arguments.end()) return true;
+  if (std::none_of(arguments.begin(), arguments.end(), is_log_path)) return false;
+  const bool is_database = results::is_database(*other);
+  throw Error(ErrorCode::kInvalidArgument,
+              "compare: " + shell_words({*other}) + " is " + (is_database ? "a database" : "no folder or log") +
+                  ", and logs are compared with logs only; `nanobench import` stores logs beside other runs");
 }
 
 void compare_stored(const CompareOptions& options) {
@@ -182,15 +185,21 @@ void compare_stored(const CompareOptions& options) {
 }
 
 void compare(CompareOptions& options) {
-  if (const std::vector<std::string> folders = log_folders(options); !folders.empty()) {
+  if (are_logs(options)) {
     const Format format = chosen_format(options.document);
-    write(reports::arms_report(compare_log_folders(folders, options.control, audit_options(options.rule))), format,
-          options.document);
+    const reports::ArmComparison comparison =
+        compare_logs(arguments_of(options), options.control, audit_options(options.rule));
+    write(reports::arms_report(comparison, format == Format::kHtml), format, options.document);
     return;
   }
   if (!options.control.empty() || options.rule.is_given())
-    throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for folders of logs");
-  if (options.others.size() != 1) throw Error(ErrorCode::kInvalidArgument, first_other_than_folder(options));
+    throw Error(ErrorCode::kInvalidArgument, "--control, --target and --track are for logs");
+  if (options.others.size() != 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "compare: expected two arguments, or any number of logs and folders of logs, got " +
+                    counted(static_cast<std::int64_t>(options.others.size()) + 1, "argument", "arguments") +
+                    " of which none is a log: " + shell_words(arguments_of(options)));
+  }
   options.b = options.others.front();
   compare_stored(options);
 }
@@ -198,13 +207,12 @@ void compare(CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Session& /*session*/) {
-  CLI::App* command =
-      app.add_subcommand("compare", "Compare two cells, runs, plans, revisions or databases, or folders of logs");
+  CLI::App* command = app.add_subcommand("compare", "Compare two cells, runs, plans, revisions or databases, or logs");
   const auto options = std::make_shared<CompareOptions>();
-  command->add_option("A", options->a, "Cell, number of a run, plan:N, revision, database or folder of logs")
+  command->add_option("A", options->a, "Cell, number of a run, plan:N, revision, database, log or folder of logs")
       ->required();
   command->add_option("B", options->others, "What to compare with A; differences above 0 are worse than A");
-  command->add_option("--control", options->control, "Folder of logs that the others are compared with (default: A)")
+  command->add_option("--control", options->control, "Log or folder that the others are compared with (default: A)")
       ->type_name("ARM");
   add_log_rule_options(*command, options->rule);
   command->add_option("--suite", options->suite, "Cells and revisions of this suite (default: the newest)")

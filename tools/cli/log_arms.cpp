@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "reports/audit/arm_runs.h"
 
 namespace nanobench::tools {
 namespace fs = std::filesystem;
@@ -52,15 +53,18 @@ std::vector<ArmFolder> named_folders(const std::vector<std::string>& paths) {
   return folders;
 }
 
-std::vector<ArmFolder> arm_folders(const std::vector<std::string>& folders, const std::string& control) {
-  if (folders.size() > 1) return named_folders(folders);
-  std::vector<ArmFolder> arms = named_folders(folders_with_logs(folders.front()));
+std::vector<ArmFolder> arm_folders(const std::vector<std::string>& paths, const std::string& control) {
+  if (paths.size() > 1) return named_folders(paths);
+  if (!fs::is_directory(paths.front()))
+    throw Error(ErrorCode::kInvalidArgument,
+                paths.front() + " is one log; name two logs or folders of logs, or more, to compare them");
+  std::vector<ArmFolder> arms = named_folders(folders_with_logs(paths.front()));
   if (arms.size() < 2)
-    throw Error(ErrorCode::kInvalidArgument, folders.front() + " holds " +
+    throw Error(ErrorCode::kInvalidArgument, paths.front() + " holds " +
                                                  counted(static_cast<std::int64_t>(arms.size()), "folder", "folders") +
                                                  " of logs; name two folders or more to compare them");
   if (control.empty())
-    throw Error(ErrorCode::kInvalidArgument, "--control: expected one of the folders in " + folders.front());
+    throw Error(ErrorCode::kInvalidArgument, "--control: expected one of the folders in " + paths.front());
   return arms;
 }
 
@@ -109,21 +113,29 @@ reports::Audit audit_logs(const std::vector<std::string>& paths, const reports::
   return auditor.finish();
 }
 
-reports::ArmComparison compare_log_folders(const std::vector<std::string>& folders, const std::string& control,
-                                           const reports::AuditOptions& options) {
-  const std::vector<ArmFolder> places = arm_folders(folders, control);
+bool is_log_path(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) || (results::is_log_name(path) && fs::is_regular_file(path, ignored));
+}
+
+reports::ArmComparison compare_logs(const std::vector<std::string>& paths, const std::string& control,
+                                    const reports::AuditOptions& options) {
+  const std::vector<ArmFolder> places = arm_folders(paths, control);
   const std::size_t first = control_of(places, control);
-  std::vector<reports::LogArm> arms;
+  std::vector<reports::NamedAudit> audits;
   std::vector<std::string> problems;
-  reports::TrackRule rule;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const reports::Audit audit = audit_logs({places[i].path}, options);
-    arms.push_back(reports::arm_of(places[i].name, audit));
-    problems.insert(problems.end(), audit.problems.begin(), audit.problems.end());
-    if (arms.back().losses.empty())
-      throw Error(ErrorCode::kNotFound, places[i].path + " holds no run with a final loss");
-    if (i == first) rule = audit.groups.front().rule;
+  for (const ArmFolder& place : places) {
+    audits.push_back({.name = place.name, .audit = audit_logs({place.path}, options)});
+    const std::vector<std::string>& found = audits.back().audit.problems;
+    problems.insert(problems.end(), found.begin(), found.end());
   }
+  std::vector<reports::LogArm> arms = reports::arms_of_audits(audits);
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!arms[i].losses.empty()) continue;
+    throw Error(ErrorCode::kNotFound, places[i].path + " holds no run with a final loss" +
+                                          (arms[i].flags.empty() ? "" : ": " + joined(arms[i].flags, "; ")));
+  }
+  const reports::TrackRule rule = audits[first].audit.groups.front().rule;
   reports::ArmComparison comparison = reports::compare_arms(std::move(arms), first, rule);
   comparison.problems = std::move(problems);
   return comparison;

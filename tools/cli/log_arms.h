@@ -30,11 +30,15 @@ reports::AuditOptions audit_options(const LogRuleOptions& options);
 /// Reads and audits the logs of these files and folders. Throws Error{kNotFound} for a path that does not exist.
 reports::Audit audit_logs(const std::vector<std::string>& paths, const reports::AuditOptions& options);
 
-/// One arm for each folder; one folder alone holds its arms as sub-folders. The rule is that of the control.
-///   control   name or path of an arm; empty: the first folder
+/// Whether a path names a folder, or a file with the name of a log (results/import/log_files.h).
+bool is_log_path(const std::string& path);
+
+/// One arm for each folder or log; one folder alone holds its arms as sub-folders. The rule is that of the control.
+///   paths     is_log_path() holds for all
+///   control   name or path of an arm; empty: the first path
 /// Throws Error{kInvalidArgument} for fewer than two arms or an unknown control, Error{kNotFound} for an arm without a
-/// run that counts.
-reports::ArmComparison compare_log_folders(const std::vector<std::string>& folders, const std::string& control,
-                                           const reports::AuditOptions& options);
+/// run that counts. Nothing is stored.
+reports::ArmComparison compare_logs(const std::vector<std::string>& paths, const std::string& control,
+                                    const reports::AuditOptions& options);
 
 }  // namespace nanobench::tools

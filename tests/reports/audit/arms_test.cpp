@@ -48,6 +48,82 @@ TEST(LogArms, Record70KeptThreeHypothesesWithoutEnoughEvidence) {
   EXPECT_FALSE(comparison.loss[5].interval->contains(0));
 }
 
+// Computed elsewhere, by integrating the non-central t distribution at alpha 0.05 / 6.
+TEST(LogArms, Record70SaysHowManyRunsWouldSettleEachArm) {
+  const ArmComparison comparison = compare_arms(arms_of_record_70(), 0, {});
+  const std::vector<std::optional<int>> runs = {62, 16, 382, 12, 11, std::nullopt};
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_EQ(comparison.loss[i].settling_runs, runs[i]) << i;
+  EXPECT_FALSE(comparison.time[2].settling_runs) << "it has a verdict";
+  EXPECT_TRUE(comparison.time[1].settling_runs);
+  const core::OrderedJson json = to_json(arms_report(comparison));
+  EXPECT_EQ(json["tables"]["effects"][2]["settling_runs"], 16);
+  EXPECT_EQ(json["tables"]["effects"][0]["settling_runs"], nullptr);
+}
+
+/// Two validations: the target lies between them.
+LogArm arm_with_curves(const std::string& name, const std::vector<double>& end_s) {
+  LogArm arm{.name = name, .hardware = kMachine};
+  for (const double end : end_s) {
+    arm.losses.push_back(3.27);
+    arm.curves.push_back({name, {{0.0, 4.0, 0}, {10.0, 3.29, 9}, {end, 3.27, 10}}});
+  }
+  return arm;
+}
+
+TEST(LogArms, TheTimeToTheTargetIsReadFromTheCurves) {
+  std::vector<LogArm> arms = {arm_with_curves("a", {12.0, 12.2, 12.4}), arm_with_curves("b", {14.0, 14.2, 14.4}),
+                              arm_with_curves("c", {14.0, 14.2, 14.4})};
+  arms[2].curves[1].points.back().loss = 3.285;
+  const ArmComparison comparison = compare_arms(arms, 0, {});
+  ASSERT_EQ(comparison.arms[0].target_ms.size(), 3U);
+  EXPECT_NEAR(comparison.arms[0].target_ms[1], 11'100, 1e-6);
+  EXPECT_NEAR(*comparison.target_time[0].difference, 1000, 1e-6);
+  EXPECT_EQ(comparison.target_time[0].verdict, Verdict::kRegressed);
+  EXPECT_EQ(comparison.target_time[0].adjusted_p, comparison.target_time[0].p) << "a family of one";
+  EXPECT_EQ(comparison.arms[2].target_ms.size(), 2U);
+  EXPECT_FALSE(comparison.target_time[1].difference);
+  EXPECT_EQ(comparison.target_time[1].verdict, Verdict::kMissing);
+  const core::OrderedJson table = to_json(arms_report(comparison))["tables"]["target_times"];
+  EXPECT_EQ(table[2]["n"], 2);
+  for (LogArm& arm : arms) {
+    for (LogCurve& curve : arm.curves) curve.points = {curve.points.back()};
+  }
+  EXPECT_TRUE(compare_arms(arms, 0, {}).arms[0].target_ms.empty()) << "one validation shows no crossing";
+}
+
+TEST(LogArms, StepTimesAreComparedOnEqualHardware) {
+  std::vector<LogArm> arms = arms_of_record_70();
+  arms.resize(2);
+  arms[0].step_ms = {61.51, 61.49, 61.52};
+  arms[1].step_ms = {60.51, 60.49, 60.52};
+  const ArmEffect effect = compare_arms(arms, 0, {}).step_time.front();
+  EXPECT_NEAR(*effect.difference, -1.0, 1e-12);
+  EXPECT_EQ(effect.verdict, Verdict::kImproved);
+  arms[1].hardware = "8x NVIDIA H200";
+  const ArmComparison other = compare_arms(arms, 0, {});
+  EXPECT_EQ(other.step_time.front().verdict, Verdict::kMissing);
+  EXPECT_EQ(arms_report(other).warnings.size(), 1U) << "the arms differ in hardware";
+  arms[1].software = {"PyTorch 2.9"};
+  EXPECT_EQ(arms_report(compare_arms(arms, 0, {})).warnings.size(), 2U) << "and in software";
+}
+
+TEST(LogArms, ThePageHasTheLossesAndTheCurves) {
+  std::vector<LogArm> arms = {arm_with_curves("a", {12.0, 12.2, 12.4}), arm_with_curves("b", {14.0, 14.2, 14.4})};
+  const Document document = arms_report(compare_arms(arms, 0, {}), true);
+  const std::vector<Chart>& charts = document.sections.back().charts;
+  ASSERT_EQ(charts.size(), 2U);
+  EXPECT_EQ(charts[0].data.rows.size(), 8U) << "three runs and a mean for each arm";
+  EXPECT_EQ(charts[0].data.rows[3].back().value, "control");
+  EXPECT_EQ(charts[0].data.rows[7].back().value, "inconclusive") << "equal losses";
+  EXPECT_EQ(charts[1].data.rows.size(), 6U) << "three validations for each arm";
+  EXPECT_EQ(charts[1].full.blocks.size(), 6U) << "every run";
+  EXPECT_TRUE(arms_report(compare_arms(arms, 0, {})).sections.back().charts.empty());
+  for (LogArm& arm : arms) {
+    for (LogCurve& curve : arm.curves) curve.points = {curve.points.back()};
+  }
+  EXPECT_EQ(arms_report(compare_arms(arms, 0, {}), true).sections.back().charts.size(), 1U) << "points are no curve";
+}
+
 TEST(LogArms, TimesAreAFamilyOfTheirOwn) {
   const ArmComparison comparison = compare_arms(arms_of_record_70(), 0, {});
   const std::vector<double> holm_p = {0.663605904, 0.0793149521, 4.00140980e-10, 0.663605904, 0.278105320, 0.663605904};

@@ -138,8 +138,9 @@ TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
   EXPECT_EQ(audit.groups[0].n, 0);
   EXPECT_TRUE(has_flag(audit.groups[0], "a script without any step"));
   EXPECT_EQ(audit.groups[1].n, 2);
-  EXPECT_TRUE(has_flag(audit.groups[1], "cut short: the last validation is at step 0 of 3 (run3.txt)"));
-  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation loss is not finite (run4.txt)"));
+  EXPECT_TRUE(
+      has_flag(audit.groups[1], "cut short: the last validation is at step 0 of 3; it does not count (run3.txt)"));
+  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation loss is not finite; it does not count (run4.txt)"));
 }
 
 TEST_F(AuditTest, ComparesTheTimeWithTheRecordBefore) {
@@ -233,7 +234,7 @@ TEST_F(AuditTest, TheStepThatAReadmeNamesCounts) {
   EXPECT_EQ(group.n, 2);
   EXPECT_EQ(group.loss.mean, 4.5);
   EXPECT_EQ(group.train_ms.mean, 500.0);
-  EXPECT_TRUE(has_flag(group, "cut short: no validation at step 5 (run3.txt)"));
+  EXPECT_TRUE(has_flag(group, "cut short: no validation at step 5; it does not count (run3.txt)"));
 }
 
 TEST_F(AuditTest, RunsThatAllEndAtOneStepAreNotCutShort) {
