@@ -77,6 +77,8 @@ class PlanRunner {
 
  private:
   void find_answers();
+  /// Before a run that is to do: fills the caches of its cell.
+  void prepare_caches(std::size_t index);
   /// Whether finished runs of other plans may answer it: not if they were asked for anew, or if a change of the trainer
   /// would not be noticed.
   bool may_reuse(const PlannedRun& run) const;
@@ -89,6 +91,7 @@ class PlanRunner {
   InterruptGuard& interrupts_;
   std::optional<std::int64_t> plan_id_;
   std::vector<bool> has_answer_;                       ///< by index, when the plan began
+  std::set<std::size_t> cold_;                         ///< cells whose warm-up has failed
   std::map<std::size_t, results::RunRecord> answers_;  ///< by position
   std::map<std::string, std::string> failures_;        ///< how the cell failed last
   std::set<std::string> given_up_;                     ///< cells

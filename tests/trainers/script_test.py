@@ -3,6 +3,7 @@
 NANOBENCH=build/release/bin/nanobench python3 tests/trainers/script_test.py
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -12,7 +13,11 @@ import unittest
 
 import workshop
 
-RUNS = "SELECT cell, seed, outcome, final_val_loss, train_ms / timed_steps, message FROM runs ORDER BY id"
+RUNS = (
+    "SELECT cell, seed, outcome, final_val_loss, train_ms / timed_steps, message FROM runs "
+    "WHERE plan_id IS NOT NULL ORDER BY id"
+)
+WARMUPS = "SELECT cell, outcome FROM runs WHERE suite = 'warm-up' AND plan_id IS NULL ORDER BY id"
 
 
 def is_gone(pid):
@@ -118,6 +123,79 @@ class Script(unittest.TestCase):
         self.suite("--data", env={"DATA_PATH": str(data)})
         self.assert_completed(self.run_suite())
         self.assertEqual(os.listdir(data), ["fineweb_val_000000.bin"])
+
+    # --- caches of compiled kernels ---
+
+    def step_times(self):
+        """Milliseconds of a step of each cell's runs, in the order in which they ran."""
+        times = {"base": [], "slow": []}
+        for cell, _, _, _, step_ms, _ in self.shop.rows(RUNS):
+            times[cell].append(step_ms)
+        return times
+
+    def cached_suite(self, *flags, seeds=(1, 2), **engine):
+        self.suite(*flags, seeds=seeds, env={"COMPILE_CACHE": ".cache/{cell}"}, **engine)
+
+    def test_a_cell_finds_what_its_first_run_has_compiled(self):
+        self.cached_suite()
+        self.assert_completed(self.run_suite(), count=4)
+        self.assertEqual(self.step_times(), {"base": [50, 20], "slow": [50, 20]})
+        self.assertEqual(sorted(path.name for path in (self.shop.folder / ".cache").iterdir()), ["base", "slow"])
+
+    def test_a_warm_up_fills_the_cache_and_does_not_count(self):
+        self.cached_suite(warmup=True)
+        self.assert_completed(self.run_suite(), count=4)
+        self.assertEqual(self.step_times(), {"base": [20, 20], "slow": [20, 20]})
+        self.assertEqual(sorted(self.shop.rows(WARMUPS)), [("base", "completed"), ("slow", "completed")])
+        _, out, _ = self.shop.run("report", "--json")
+        rows = json.loads(out)["tables"]["rows"]
+        self.assertEqual([row["n"]["completed"] for row in rows], [2, 2])
+
+    def test_nothing_to_run_is_nothing_to_warm_up(self):
+        self.cached_suite(warmup=True)
+        self.run_suite()
+        self.run_suite()
+        self.assertEqual(len(self.shop.rows(WARMUPS)), 2)
+        self.cached_suite(warmup=True, seeds=(1, 2, 3))  # the caches may be gone since
+        self.run_suite()
+        self.assertEqual(len(self.shop.rows(WARMUPS)), 4)
+        self.assertEqual(len(self.shop.rows(RUNS)), 6)
+
+    def test_warm_runs_are_none_of_cold_ones(self):
+        self.cached_suite(seeds=(1,))
+        self.run_suite()
+        self.cached_suite(seeds=(1,), warmup=2)
+        self.run_suite()
+        self.assertEqual(self.step_times(), {"base": [50, 20], "slow": [50, 20]})
+        self.assertEqual(len(self.shop.rows(WARMUPS)), 4)
+        self.cached_suite(seeds=(1,), warmup=False)
+        self.run_suite()
+        self.assertEqual(len(self.shop.rows(RUNS)), 4)
+
+    def test_a_run_after_a_failed_warm_up_has_no_times_and_is_repeated(self):
+        self.cached_suite("--fail-first", seeds=(1,), warmup=True)
+        runs = self.run_suite()
+        self.assert_completed(runs)
+        self.assertEqual(sorted(outcome for _, outcome in self.shop.rows(WARMUPS)), ["completed", "crashed"])
+        self.assertEqual(sorted(run[4] or 0 for run in runs), [0, 20])
+        self.assertEqual(sorted(run[4] or 0 for run in self.run_suite()), [0, 20, 20])
+        self.run_suite()
+        self.assertEqual(len(self.shop.rows(RUNS)), 3)
+
+    def test_looks_of_one_command_share_a_warm_up(self):
+        self.cached_suite(warmup=True)
+        code, _, err = self.shop.run("run", "suite.json", "--quiet", "--until-decided", "--max-seeds", "4")
+        self.assertEqual(code, 0, err)
+        self.assertGreater(len(self.shop.rows(RUNS)), 6)
+        self.assertEqual(len(self.shop.rows(WARMUPS)), 2)
+
+    def test_runs_side_by_side_have_no_times_to_warm_up_for(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("two runs at once need two processors")
+        self.cached_suite(warmup=True)
+        code, _, err = self.shop.run("run", "suite.json", "--quiet", "--jobs", "2")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.shop.rows(WARMUPS), [])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ parser.add_argument("--every-rank", action="store_true", help="all ranks print, 
 parser.add_argument("--data", action="store_true", help="reads the shards of $DATA_PATH")
 parser.add_argument("--leave-children", action="store_true", help="compile workers outlive it, in their own session")
 parser.add_argument("--out-of-memory", action="store_true", help="the last rank has no memory left at step 10")
+parser.add_argument("--fail-first", action="store_true", help="the first process in this folder ends with an error")
 parser.add_argument("--only-final", action="store_true", help="a single validation, at the end, and no training loss")
 args = parser.parse_args()
 
@@ -83,6 +84,10 @@ if args.data:
 if args.leave_children and rank == 0:
     worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
     pathlib.Path("workers").write_text(str(worker.pid))
+
+if args.fail_first and rank == 0 and not pathlib.Path("failed").exists():
+    pathlib.Path("failed").touch()
+    sys.exit("the first process fails")
 
 print0("compiling and warming up", console=True)
 step_ms = 20 if kernels_are_cached() else 50
