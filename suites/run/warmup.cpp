@@ -38,8 +38,7 @@ class WarmupObserver : public RunnerObserver {
   void on_run_finished(const Plan& /*plan*/, const PlannedRun& /*run*/, const results::RunRecord& record,
                        bool /*is_reused*/) override {
     if (record.is_evidence()) return;
-    failure = enum_name(record.result->outcome) +
-              (record.result->message.empty() ? "" : ": " + record.result->message);
+    failure = enum_name(record.result->outcome) + (record.result->message.empty() ? "" : ": " + record.result->message);
   }
   void on_tick() override { observer_.on_tick(); }
   void on_message(const std::string& text) override { observer_.on_message(text); }

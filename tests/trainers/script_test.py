@@ -41,14 +41,14 @@ class Script(unittest.TestCase):
         self.shop.suite(
             name="script",
             design="cells",
-            cells=[{"label": "base"}, {"label": "slow", "values": {"lr": "0.02"}}],
+            cells=[{"label": "base"}, {"label": "slow", "values": {"lr": "0.05"}}],
             seeds=list(seeds),
             limits=limits or {},
             engine={
-                "command": [*launcher, "train_gpt.py", "--seed", "{seed}", *flags],
-                "features": {"lr": {"values": ["0.02", "0.03"]}},
+                "command": [*launcher, "train_gpt.py", *flags],
+                "features": {"lr": {"values": ["0.05", "0.06"]}},
                 **engine,
-                "env": {"LR": "{feature:lr}", **engine.get("env", {})},
+                "env": {"SEED": "{seed}", "MUON_LR": "{feature:lr}", **engine.get("env", {})},
             },
         )
 
@@ -134,7 +134,7 @@ class Script(unittest.TestCase):
         return times
 
     def cached_suite(self, *flags, seeds=(1, 2), **engine):
-        self.suite(*flags, seeds=seeds, env={"COMPILE_CACHE": ".cache/{cell}"}, **engine)
+        self.suite(*flags, seeds=seeds, env={"TORCHINDUCTOR_CACHE_DIR": ".cache/{cell}"}, **engine)
 
     def test_a_cell_finds_what_its_first_run_has_compiled(self):
         self.cached_suite()

@@ -92,7 +92,7 @@ class SuiteProgress : public suites::RunnerObserver {
   std::map<const suites::PlannedRun*, ActiveRun> active_;
   const suites::PlannedRun* shown_ = nullptr;
   std::string warmup_;  ///< the cell that is warmed up
-  std::string pilot_;  ///< the cell whose first steps are tried
+  std::string pilot_;   ///< the cell whose first steps are tried
   double last_drawn_s_ = 0.0;
   double last_plain_s_ = 0.0;
 };

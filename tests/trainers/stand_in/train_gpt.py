@@ -2,9 +2,10 @@
 scripts behind a flag. Its clock is made up, so that tests can compare times: a step takes 20 ms, or 50 ms where the
 kernels were not in the cache.
 
-The environment is that of torchrun (RANK, LOCAL_RANK, WORLD_SIZE; one process without it), DATA_PATH, COMPILE_CACHE for
-the compiled kernels (absent: none are kept), and LR for something to vary. The log contains this file, and so the form of
-its lines as a reader finds it in a script:
+The environment is that of torchrun (RANK, LOCAL_RANK, WORLD_SIZE; one process without it), DATA_PATH,
+TORCHINDUCTOR_CACHE_DIR for the compiled kernels (absent: none are kept), SEED, and MUON_LR and SOFTCAP for something to
+vary. STAND_IN_FLAGS holds more flags. The log contains this file, and so the form of its lines as a reader finds it in a
+script:
 
 step:{step}/{train_steps} val_loss:{val_loss:.4f} train_time:{training_time_ms:.0f}ms step_avg:{step_avg:.2f}ms
 step:30/30 val_loss:1.0000 train_time:1ms step_avg:0.03ms
@@ -19,7 +20,6 @@ import time
 import uuid
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--compile-seconds", type=float, default=0, help="says nothing for so long, unless the cache helps")
 parser.add_argument("--uuid-log", action="store_true", help="its lines go into logs/UUID.txt, after its own source")
 parser.add_argument("--every-rank", action="store_true", help="all ranks print, not only the first")
@@ -28,10 +28,11 @@ parser.add_argument("--leave-children", action="store_true", help="compile worke
 parser.add_argument("--out-of-memory", action="store_true", help="the last rank has no memory left at step 10")
 parser.add_argument("--fail-first", action="store_true", help="the first process in this folder ends with an error")
 parser.add_argument("--only-final", action="store_true", help="a single validation, at the end, and no training loss")
-args = parser.parse_args()
+args = parser.parse_args(sys.argv[1:] + os.environ.get("STAND_IN_FLAGS", "").split())
 
 rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-lr = float(os.environ.get("LR", "0.02"))
+seed, lr = int(os.environ.get("SEED", "1")), float(os.environ.get("MUON_LR", "0.06"))
+softcap = float(os.environ.get("SOFTCAP", "23"))
 train_steps = 30
 
 log_file = None
@@ -53,7 +54,7 @@ def print0(text, console=False):
 
 def kernels_are_cached():
     """Compiles what the cache lacks, and says whether there was nothing to do."""
-    folder = os.environ.get("COMPILE_CACHE")
+    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     kernel = pathlib.Path(folder) / "kernel.py" if folder else None
     if kernel is not None and kernel.exists():
         return True
@@ -95,7 +96,8 @@ training_time_ms = 0  # the clock starts here
 for step in range(train_steps + 1):
     is_last = step == train_steps
     if is_last or (step % 10 == 0 and not args.only_final):
-        val_loss = 3.28 + 7 * (train_steps - step) / train_steps + abs(lr - 0.03) + args.seed / 1000
+        val_loss = 3.28 + 7 * (train_steps - step) / train_steps + abs(lr - 0.06) + seed / 1000
+        val_loss += 0 if softcap else 0.02
         average = f"{training_time_ms / step:.2f}" if step else "nan"
         print0(
             f"step:{step}/{train_steps} val_loss:{val_loss:.4f} train_time:{training_time_ms}ms step_avg:{average}ms",
