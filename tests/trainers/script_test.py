@@ -189,6 +189,15 @@ class Script(unittest.TestCase):
         self.assertGreater(len(self.shop.rows(RUNS)), 6)
         self.assertEqual(len(self.shop.rows(WARMUPS)), 2)
 
+    def test_two_checkouts_have_two_caches(self):
+        self.cached_suite(warmup=True)
+        shutil.copytree(self.shop.folder, self.shop.folder.parent / "base")
+        words = ["--baseline-folder", "../base", "--only", "loss", "--margin", "loss=0.002", "--quiet"]
+        code, _, err = self.shop.run("gate", "suite.json", *words)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(self.shop.rows(WARMUPS)), 4)
+        self.assertEqual({time for times in self.step_times().values() for time in times}, {20})
+
     def test_runs_side_by_side_have_no_times_to_warm_up_for(self):
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("two runs at once need two processors")
