@@ -1,7 +1,7 @@
 """Each example in examples/ is run by the commands that the head of its trainer names, and so is the chapter of
 docs/external.md about a script on eight GPUs, with stand-ins for torchrun and Slurm.
 
-    NANOBENCH=build/release/bin/nanobench python3 tests/trainers/examples_test.py
+    NANOBENCH=build/release/bin/nanobench python3 tests/examples/examples_test.py
 """
 
 import json

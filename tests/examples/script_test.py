@@ -1,6 +1,6 @@
 """What real training scripts do, one habit a test: stand_in/train_gpt.py through `nanobench run`.
 
-NANOBENCH=build/release/bin/nanobench python3 tests/trainers/script_test.py
+NANOBENCH=build/release/bin/nanobench python3 tests/examples/script_test.py
 """
 
 import json
