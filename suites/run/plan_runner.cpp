@@ -75,7 +75,7 @@ std::optional<std::int64_t> PlanRunner::claim(std::size_t index) {
 
 void PlanRunner::prepare_caches(std::size_t index) {
   const PlannedRun& run = plan_.runs[index];
-  if (!is_timed() || options_.is_machine_shared || !is_to_do(index)) return;  // without times, warmth does not matter
+  if (options_.is_machine_shared || !is_to_do(index)) return;  // without times, warmth does not matter
   if (given_up_.contains(plan_.cell_of(run).label)) return;
   if (warm_up(plan_, run, store_, options_, observer_, interrupts_))
     cold_.erase(run.cell);

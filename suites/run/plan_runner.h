@@ -52,7 +52,8 @@ class PlanRunner {
   /// The id of a new row for run `index`, which is then ours to execute. nullopt: the run has an answer already, which
   /// may have come from another runner while this one waited, or its cell is given up, or the user has interrupted.
   std::optional<std::int64_t> claim(std::size_t index);
-  /// The same without waiting: kBusy while another runner is in the way.
+  /// The same without waiting, and without the warm-ups that claim() makes first: kBusy while another runner is in the
+  /// way.
   ClaimAnswer try_claim(std::size_t index);
   /// Starts the engine of a claimed run.
   std::unique_ptr<RunSession> start(std::size_t index, std::int64_t run_id, const EnginePlace& place = {});

@@ -24,7 +24,8 @@ Plan warmup_plan(const Plan& plan, std::size_t cell, std::int64_t number) {
   run.position = run.cell = 0;
   for (core::Json* settings : {&run.spec.external, &warmups.matrix.cells.front().external}) {
     settings->erase("warmup");  // it has none itself
-    (*settings)["warmup_number"] = number;
+    // Caches lie in the folder, and two checkouts of the same files have one each.
+    (*settings)["warmup_run"] = {{"number", number}, {"folder", settings->at("folder")}};
   }
   run.digest = results::run_digest(stored_run(warmups, run));
   return warmups;
