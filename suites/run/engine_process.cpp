@@ -91,13 +91,15 @@ bool speaks_of_memory(const std::string& output) {
   return false;
 }
 
+/// Of any language: bytes of UTF-8 beyond ASCII count.
 bool has_letters(std::string_view line) {
-  return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+  return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
 }
 
 /// "torch.OutOfMemoryError: ...", also after "[rank7]: ".
 bool names_error(std::string_view line) {
-  if (line.starts_with("[rank")) line.remove_prefix(std::min(line.size(), line.find("]: ") + 3));
+  const std::size_t prefix_end = line.starts_with("[rank") ? line.find("]: ") : std::string_view::npos;
+  if (prefix_end != std::string_view::npos) line.remove_prefix(prefix_end + 3);
   const std::string_view name = line.substr(0, line.find(':'));
   return name.ends_with("Error") && name.find(' ') == std::string_view::npos;
 }

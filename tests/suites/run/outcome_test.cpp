@@ -97,6 +97,8 @@ TEST(Outcome, TheErrorOfARankStandsBeforeTheEpilogueOfTorchrun) {
   EXPECT_TRUE(classify(end).message.ends_with("Signal 9 (SIGKILL) received by PID 7")) << classify(end).message;
   end.was_oom_killed = true;
   EXPECT_EQ(classify(end).outcome, RunOutcome::kOutOfMemory);
+  end.output_tail = "first\n\xc3\xa9\xc3\xa9\n";
+  EXPECT_TRUE(classify(end).message.ends_with("its last words: \xc3\xa9\xc3\xa9")) << "letters of any language";
   end.output_tail = "RuntimeError: handled\nand more\n------\n";
   EXPECT_TRUE(classify(end).message.ends_with("its last words: and more")) << "there is no epilogue";
 }
