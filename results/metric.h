@@ -19,6 +19,8 @@ inline constexpr const char* kUsedWall = "used/wall_ms";
 inline constexpr const char* kJobProcessors = "jobs/processors";
 /// Fact of a run that was made on one of several seats, beside runs on the others: "seat 0".
 inline constexpr const char* kSeat = "seats/name";
+/// Fact of a run whose warm-up failed: its caches of compiled kernels may have been empty. It has no times.
+inline constexpr const char* kColdCaches = "warmup/failed";
 /// Fact: identity of the engine's files as they were when the run began.
 inline constexpr const char* kEngineVersion = "engine/version";
 /// Fact of a pilot: digest of the configuration whose first steps it tries.

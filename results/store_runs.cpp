@@ -72,9 +72,9 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
 std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times) {
   Statement statement(database,
                       "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
-                      "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name = ?)) "
+                      "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name IN (?, ?))) "
                       "ORDER BY started_at DESC, id DESC");
-  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors);
+  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors, kColdCaches);
   std::vector<std::int64_t> ids;
   while (statement.step()) ids.push_back(statement.integer(0));
   return ids;

@@ -319,6 +319,7 @@ class ExternalMatrix {
                      {"suite_file", suite_.source}};
     if (trainer_.inherit) cell.external["inherit"] = *trainer_.inherit;
     if (!trainer_.log_file.empty()) cell.external["log_file"] = fill(trainer_.log_file);
+    if (trainer_.warmup > 0) cell.external["warmup"] = trainer_.warmup;
     if (!trainer_.revision.empty()) cell.external["revision"] = trainer_.revision;
     if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
     if (trees_) add_tree(cell, values, tree);

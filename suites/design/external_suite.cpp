@@ -155,6 +155,13 @@ void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
   }
 }
 
+/// true is one run.
+std::int64_t read_warmup(JsonObject& engine) {
+  const Json* json = engine.find("warmup");
+  if (json == nullptr) return 0;
+  return json->is_boolean() ? std::int64_t{engine.boolean_or("warmup", false)} : engine.integer("warmup", 0, 100);
+}
+
 void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   trainer.env = engine.named_strings_or_empty("env");
   if (engine.find("inherit") != nullptr) trainer.inherit = engine.strings_or_empty("inherit");
@@ -279,6 +286,7 @@ ExternalTrainer read_external_trainer(JsonObject& suite) {
   }
   if (engine.find("seats") != nullptr) trainer.seats = read_seats(engine);
   if (engine.find("steps") != nullptr) trainer.steps = engine.integer("steps", 1, 1'000'000'000);
+  trainer.warmup = read_warmup(engine);
   check_texts(engine, trainer);
   check_templates(engine, trainer);
   check_shells(engine, trainer);

@@ -51,6 +51,7 @@ struct ExternalTrainer {
   std::vector<ExternalFeature> features;  ///< in the suite's order
   std::vector<ExternalCell> cells;        ///< for the designs "cells" and "history"
   std::optional<std::int64_t> steps;      ///< steps of a run, to display progress
+  std::int64_t warmup = 0;                ///< runs of a cell before its first one that do not count
   // State of the trainer's own repository; set by a caller that can run git, not read from the file:
   std::string revision;  ///< the commit, with " (changed)" when tracked files differ from it; provenance only
   std::string tree;      ///< digest of the tracked files' current contents; part of each run's identity
@@ -77,8 +78,8 @@ void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 Matrix make_external_matrix(const Suite& suite);
 
 /// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, if set,
-/// "inherit", "log_file", "revision", "tree", "changes" (of the source, by feature) and "source" (as ScratchTree needs
-/// it).
+/// "inherit", "log_file", "revision", "tree", "warmup", "changes" (of the source, by feature) and "source" (as
+/// ScratchTree needs it).
 core::Json external_settings(const core::Json& cell_settings, std::uint64_t seed);
 
 /// The part of a cell's settings that defines what is trained, without the state and location of the trainer's sources.

@@ -48,12 +48,14 @@ std::vector<Seat> read_parts(JsonObject object) {
     for (std::int64_t first = 0; first < count; first += per_run) {
       std::vector<std::int64_t> part(static_cast<std::size_t>(per_run));
       std::iota(part.begin(), part.end(), first);
-      seats.push_back({.name = name_of(seats.size()), .env = {{"CUDA_VISIBLE_DEVICES", joined(part, ",")}}, .processors = {}});
+      seats.push_back(
+          {.name = name_of(seats.size()), .env = {{"CUDA_VISIBLE_DEVICES", joined(part, ",")}}, .processors = {}});
     }
     return seats;
   }
   const auto wanted = static_cast<std::size_t>(count / per_run);
-  for (std::vector<int>& part : core::disjoint_processors(core::usable_processors(), static_cast<int>(wanted), static_cast<int>(per_run)))
+  for (std::vector<int>& part :
+       core::disjoint_processors(core::usable_processors(), static_cast<int>(wanted), static_cast<int>(per_run)))
     seats.push_back({.name = name_of(seats.size()), .env = {}, .processors = std::move(part)});
   if (seats.size() < wanted) object.fail(key, "there are " + counted(core::available_processors(), "processor"));
   return seats;

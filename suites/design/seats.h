@@ -23,8 +23,8 @@ struct Seat {
 /// speed, and times are compared as those of one place.
 std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats);
 
-/// Reads "seats": a list of {"env", "processors"}, or {"gpus": N, "per_run": M} or {"processors": N, "per_run": M}, with
-/// per_run at least 1 and a divisor of N. Throws Error{kInvalidArgument} with the JSON pointer.
+/// Reads "seats": a list of {"env", "processors"}, or {"gpus": N, "per_run": M} or {"processors": N, "per_run": M},
+/// with per_run at least 1 and a divisor of N. Throws Error{kInvalidArgument} with the JSON pointer.
 std::vector<Seat> read_seats(core::JsonObject& engine);
 
 }  // namespace nanobench::suites

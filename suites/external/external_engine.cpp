@@ -1,6 +1,7 @@
 #include "suites/external/external_engine.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/text.h"
+#include "suites/external/quoted_source.h"
 #include "suites/run/engine_main.h"
 #include "suites/run/log_follower.h"
 #include "suites/run/trainer_process.h"
@@ -30,6 +32,24 @@ std::string with_last_words(const std::string& message, const std::string& last_
 }
 
 }  // namespace
+
+std::vector<std::string_view> lines_in(std::string_view text) {
+  const auto is_end_of_text = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view(".)]=").find(c) != std::string_view::npos;
+  };
+  std::vector<std::string_view> lines;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (!(rest.starts_with("step:") || rest.starts_with("peak memory ")) || !is_end_of_text(text[i - 1])) continue;
+    if (!results::parse_speedrun_line(rest)) continue;
+    lines.push_back(text.substr(begin, i - begin));
+    begin = i;
+  }
+  lines.push_back(text.substr(begin));
+  return lines;
+}
 
 std::vector<RunEvent> SpeedrunEvents::on_line(std::string_view text) {
   const std::optional<SpeedrunLine> line = results::parse_speedrun_line(text);
@@ -120,7 +140,9 @@ namespace {
 /// Converts lines of the log to events for the runner.
 class EventWriter : public LogReader {
  public:
-  explicit EventWriter(int events_fd) : events_fd_(events_fd) {}
+  /// `is_shared`: several processes write into the log at once, as they do on standard output.
+  EventWriter(int events_fd, const std::vector<std::filesystem::path>& sources, bool is_shared)
+      : events_fd_(events_fd), is_shared_(is_shared), quoted_(sources) {}
 
   void say(const core::RunEvent& event) const { core::write_all(events_fd_, core::to_line(event) + "\n"); }
   void on_bytes(std::string_view bytes) override {
@@ -136,13 +158,26 @@ class EventWriter : public LogReader {
 
  private:
   void take_line(std::string_view line) {
-    for (const core::RunEvent& event : events_.on_line(line)) say(event);
+    if (quoted_.contains(line)) return;
+    for (const std::string_view one : is_shared_ ? lines_in(line) : std::vector{line}) {
+      for (const core::RunEvent& event : events_.on_line(one)) say(event);
+    }
   }
 
   int events_fd_;
+  bool is_shared_;
+  QuotedSource quoted_;
   core::LineCutter lines_;
   SpeedrunEvents events_;
 };
+
+std::vector<std::filesystem::path> sources_of(const TrainerSettings& settings) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : settings.files) {
+    if (name != settings.log_file) files.push_back(std::filesystem::path(settings.folder) / name);
+  }
+  return files;
+}
 
 core::HelloEvent hello_of(const TrainerSettings& settings) {
   core::HelloEvent hello{.engine = "external", .engine_version = core::version_text(), .environment = {}};
@@ -169,7 +204,7 @@ int run_external_engine(const core::RunSpec& spec, int events_fd) {
   std::optional<LogFollower> log;
   if (!settings.log_file.empty()) log.emplace(std::filesystem::path(settings.folder) / settings.log_file);
   TrainerProcess trainer(settings);
-  EventWriter writer(events_fd);
+  EventWriter writer(events_fd, sources_of(settings), /*is_shared=*/!log);
   writer.say(hello_of(settings));
   if (trainer.start_error() != 0) {
     writer.say(core::FailedEvent{core::RunOutcome::kUnsupported,

@@ -14,6 +14,10 @@
 
 namespace nanobench::suites {
 
+/// The lines of a text that has lost newlines: an unbuffered Python writes them separately, so the line of one rank may
+/// end where that of another begins.
+std::vector<std::string_view> lines_in(std::string_view text);
+
 /// Converts the lines of a speedrun trainer, as they arrive, to the events of core/protocol/FORMAT.md. Not thread-safe.
 class SpeedrunEvents {
  public:

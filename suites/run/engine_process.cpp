@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -89,8 +91,36 @@ bool speaks_of_memory(const std::string& output) {
   return false;
 }
 
+/// Of any language: bytes of UTF-8 beyond ASCII count.
+bool has_letters(std::string_view line) {
+  return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
+}
+
+/// "torch.OutOfMemoryError: ...", also after "[rank7]: ".
+bool names_error(std::string_view line) {
+  const std::size_t prefix_end = line.starts_with("[rank") ? line.find("]: ") : std::string_view::npos;
+  if (prefix_end != std::string_view::npos) line.remove_prefix(prefix_end + 3);
+  const std::string_view name = line.substr(0, line.find(':'));
+  return name.ends_with("Error") && name.find(' ') == std::string_view::npos;
+}
+
+/// The line that says why the program ended: the last one with letters. torchrun ends with an epilogue that names only
+/// the rank which failed, and the error of that rank stands before it.
+std::string last_words_of(const std::string& output) {
+  constexpr std::string_view kEpilogue = "ChildFailedError:";
+  std::string last, error;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    line = last_line(line);
+    if (has_letters(line)) last = line;
+    if (names_error(line) && line.find(kEpilogue) == std::string::npos) error = line;
+  }
+  const bool has_epilogue = output.find(kEpilogue) != std::string::npos;
+  return has_epilogue && !error.empty() ? error : last;
+}
+
 std::string with_last_words(std::string message, const std::string& output) {
-  const std::string words = last_line(output);
+  const std::string words = last_words_of(output);
   if (!words.empty()) message += "; its last words: " + words;
   return message;
 }
@@ -110,7 +140,10 @@ Classification of_exit(const RunEnd& end) {
   const std::string code = end.exit.text();
   if (end.finished)
     return {RunOutcome::kCrashed, with_last_words("the engine finished, but then ended with " + code, end.output_tail)};
-  return {speaks_of_memory(end.output_tail) ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
+  // A launcher survives a rank that the kernel has killed, and names the signal.
+  const bool is_memory =
+      speaks_of_memory(end.output_tail) || (end.was_oom_killed && end.output_tail.find("SIGKILL") != std::string::npos);
+  return {is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
           with_last_words("the engine ended with " + code + " and without saying that it had finished" + cut,
                           end.output_tail)};
 }

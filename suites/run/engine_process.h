@@ -18,11 +18,13 @@ namespace nanobench::suites {
 struct EnginePlace {
   bool takes_turns = false;     ///< it is given a pipe on which it may wait for its turns
   std::vector<int> processors;  ///< the only ones that it may use; empty: all of ours
+  bool is_cold = false;         ///< its caches may be empty, because a warm-up failed
 
   std::optional<Seat> seat{};  ///< of an external trainer
 
   /// Whether other runs compute at the same time and may slow it down, which makes its times worthless.
   bool is_beside_others() const { return !takes_turns && !processors.empty() && !seat; }
+  bool gives_times() const { return !is_beside_others() && !is_cold; }
 };
 
 class EngineProcess {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "suites/design/external_suite.h"
+#include "suites/run/warmup.h"
 
 namespace nanobench::suites {
 
@@ -58,6 +59,7 @@ void PlanRunner::find_answers() {
 }
 
 std::optional<std::int64_t> PlanRunner::claim(std::size_t index) {
+  prepare_caches(index);
   bool is_first_look = true;
   while (interrupts_.count() == 0) {
     const ClaimAnswer answer = try_claim(index);
@@ -69,6 +71,16 @@ std::optional<std::int64_t> PlanRunner::claim(std::size_t index) {
     observer_.on_tick();
   }
   return std::nullopt;
+}
+
+void PlanRunner::prepare_caches(std::size_t index, const EnginePlace& place) {
+  const PlannedRun& run = plan_.runs[index];
+  if (options_.is_machine_shared || !is_to_do(index)) return;  // without times, warmth does not matter
+  if (given_up_.contains(plan_.cell_of(run).label)) return;
+  if (warm_up(plan_, run, place, store_, options_, observer_, interrupts_))
+    cold_.erase(run.cell);
+  else
+    cold_.insert(run.cell);
 }
 
 ClaimAnswer PlanRunner::try_claim(std::size_t index) {
@@ -110,14 +122,16 @@ std::unique_ptr<RunSession> PlanRunner::start(std::size_t index, std::int64_t ru
   const PlannedRun& run = plan_.runs[index];
   check_trainer(plan_, run);
   observer_.on_run_started(plan_, run, run_id);
-  return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, place);
+  EnginePlace own = place;
+  own.is_cold = cold_.contains(run.cell);
+  return std::make_unique<RunSession>(plan_, run, run_id, store_, options_, interrupts_, observer_, own);
 }
 
-void PlanRunner::run_alone(std::size_t index) {
+void PlanRunner::run_alone(std::size_t index, const EnginePlace& place) {
   const std::optional<std::int64_t> run_id = claim(index);
   if (!run_id) return;
   try {
-    const std::unique_ptr<RunSession> session = start(index, *run_id);
+    const std::unique_ptr<RunSession> session = start(index, *run_id, place);
     while (!session->run_until_turn()) {
     }
   } catch (const std::exception& error) {

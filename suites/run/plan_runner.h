@@ -52,12 +52,15 @@ class PlanRunner {
   /// The id of a new row for run `index`, which is then ours to execute. nullopt: the run has an answer already, which
   /// may have come from another runner while this one waited, or its cell is given up, or the user has interrupted.
   std::optional<std::int64_t> claim(std::size_t index);
-  /// The same without waiting: kBusy while another runner is in the way.
+  /// The same without waiting, and without the warm-ups that claim() makes first: kBusy while another runner is in the
+  /// way.
   ClaimAnswer try_claim(std::size_t index);
+  /// Before a run that is to do: fills the caches of its cell.
+  void prepare_caches(std::size_t index, const EnginePlace& place = {});
   /// Starts the engine of a claimed run.
   std::unique_ptr<RunSession> start(std::size_t index, std::int64_t run_id, const EnginePlace& place = {});
   /// Runs `index` alone, until it has an answer. Throws as run_plan() does.
-  void run_alone(std::size_t index);
+  void run_alone(std::size_t index, const EnginePlace& place = {});
   /// Call when the session has ended. Returns the stored run.
   results::RunRecord end(std::size_t index, std::int64_t run_id);
   /// What one run needs at most, as far as pilots have shown.
@@ -89,6 +92,7 @@ class PlanRunner {
   InterruptGuard& interrupts_;
   std::optional<std::int64_t> plan_id_;
   std::vector<bool> has_answer_;                       ///< by index, when the plan began
+  std::set<std::size_t> cold_;                         ///< cells whose warm-up has failed
   std::map<std::size_t, results::RunRecord> answers_;  ///< by position
   std::map<std::string, std::string> failures_;        ///< how the cell failed last
   std::set<std::string> given_up_;                     ///< cells

@@ -122,12 +122,14 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       observer_(observer),
       place_{.takes_turns = place.takes_turns && run.spec.external.is_null(),
              .processors = place.processors,
+             .is_cold = place.is_cold,
              .seat = place.seat},
-      recorder_(store, run_id, /*keeps_times=*/!place.is_beside_others()),
+      recorder_(store, run_id, /*keeps_times=*/place.gives_times()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
       engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_), place_) {
   check_engine();
   load_.begin();
+  if (place_.is_cold) recorder_.add_facts({{results::kColdCaches, "the warm-up failed"}});
   if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
   if (place_.processors.empty() || place_.seat) return;
   const char* const fact = place_.is_beside_others() ? results::kJobProcessors : results::kTurnProcessors;

@@ -32,6 +32,8 @@ class RunnerObserver {
   virtual void on_run_started(const Plan& /*plan*/, const PlannedRun& /*run*/, std::int64_t /*run_id*/) {}
   /// Before the first run: the first steps of a cell are tried now, or are known to work.
   virtual void on_pilot(const Plan& /*plan*/, const std::string& /*cell*/) {}
+  /// Before the first run of a cell: its command runs, and does not count.
+  virtual void on_warmup(const Plan& /*plan*/, const std::string& /*cell*/) {}
   /// Before the first run: the seconds that a run of each cell is expected to take, where that is known.
   virtual void on_expected(const Plan& /*plan*/, const CellSeconds& /*seconds*/) {}
   /// Its engine may compute from now on, until it says that it waits (core::TurnEvent).

@@ -167,6 +167,8 @@ void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuar
 
 void run_on_seats(const std::vector<BlockRun>& runs, const std::vector<Seat>& seats, InterruptGuard& interrupts,
                   RunnerObserver& observer) {
+  // Before the others: a warm-up beside a run would be timed with it.
+  for (const BlockRun& run : runs) run.plan->prepare_caches(run.index, {.seat = seats.front()});
   SideBySide(places_of(seats), /*has_seats=*/true, interrupts, observer).run(runs);
 }
 

@@ -69,6 +69,8 @@ TrainerSettings read_trainer_settings(const Json& json) {
     settings.folder = json.at("folder").get<std::string>();
     if (json.contains("inherit")) settings.inherit = json.at("inherit").get<std::vector<std::string>>();
     settings.log_file = json.value("log_file", "");
+    const Json files = json.value("files", Json::object());
+    for (const auto& [name, digest] : files.items()) settings.files.push_back(name);
     settings.mark = json.value("mark", "");
     if (settings.mark.empty()) settings.mark = new_trainer_mark();
     for (const char* key : {"revision", "seat", "tree"}) {

@@ -23,6 +23,7 @@ struct TrainerSettings {
   std::optional<std::vector<std::string>> inherit;  ///< absent: all our variables
   std::string folder;
   std::string log_file;
+  std::vector<std::string> files;               ///< its sources, as seen from the folder
   std::string mark;                             ///< kTrainerMark
   std::map<std::string, std::string> identity;  ///< "revision", "seat", "tree": reported to the runner unchanged
   core::Json source;                            ///< of a ScratchTree; null: `folder` is there

@@ -12,6 +12,7 @@
 #include "results/merge.h"
 #include "results/provenance.h"
 #include "results/store.h"
+#include "suites/run/warmup.h"
 #include "suites/slurm/shared_folder.h"
 
 namespace nanobench::suites {
@@ -209,6 +210,7 @@ std::optional<RunRecord> Collector::read(const fs::path& file, const std::string
     }
     const results::Store store(file, results::OpenMode::kReadOnly);
     std::vector<RunRecord> runs = store.runs();
+    std::erase_if(runs, [](const RunRecord& run) { return run.suite == kWarmupSuite; });
     if (runs.size() == 1 && runs[0].digest == digest && runs[0].result) return std::move(runs[0]);
     trouble = "it does not hold this run alone";
   } catch (const Error& error) {

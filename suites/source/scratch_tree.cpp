@@ -23,7 +23,7 @@ using core::Error;
 using core::ErrorCode;
 using core::Fd;
 
-constexpr double kTreeSeconds = 300;                    ///< to write the files of a large source
+constexpr double kTreeSeconds = 300;                ///< to write the files of a large source
 constexpr auto kKept = std::chrono::hours(24 * 7);  ///< trees of suites that never came to their end
 
 fs::path beside(const fs::path& folder, const char* ending) {
@@ -41,8 +41,7 @@ bool is_named(const Fd& lock, const fs::path& file) {
 std::optional<Fd> locked(const fs::path& file, int operation) {
   for (;;) {
     Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (lock.get() < 0)
-      throw Error(ErrorCode::kIo, "cannot write " + file.string() + ": " + std::strerror(errno));
+    if (lock.get() < 0) throw Error(ErrorCode::kIo, "cannot write " + file.string() + ": " + std::strerror(errno));
     if (flock(lock.get(), operation) != 0) {
       if (errno == EINTR) continue;
       if (errno == EWOULDBLOCK) return std::nullopt;
@@ -91,9 +90,15 @@ void ScratchTree::make() const {
 void ScratchTree::write_files(const fs::path& into) const {
   const fs::path index = beside(folder_, ".index");
   const auto git = [&](const std::vector<std::string>& words) {
-    std::vector<std::string> command = {"env", "-u", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_NOSYSTEM=1",
-                                        "GIT_CONFIG_GLOBAL=/dev/null", "GIT_INDEX_FILE=" + index.string(), "LC_ALL=C",
-                                        "git", "--git-dir=" + settings_.at("git").get<std::string>(),
+    std::vector<std::string> command = {"env",
+                                        "-u",
+                                        "GIT_OBJECT_DIRECTORY",
+                                        "GIT_CONFIG_NOSYSTEM=1",
+                                        "GIT_CONFIG_GLOBAL=/dev/null",
+                                        "GIT_INDEX_FILE=" + index.string(),
+                                        "LC_ALL=C",
+                                        "git",
+                                        "--git-dir=" + settings_.at("git").get<std::string>(),
                                         "--work-tree=" + into.string()};
     command.insert(command.end(), words.begin(), words.end());
     return core::run_command(command, {.seconds = kTreeSeconds});

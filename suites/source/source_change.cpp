@@ -16,7 +16,8 @@ bool is_inside(const fs::path& path) {
 }
 
 Replacement read_replacement(JsonObject object) {
-  Replacement replacement{.file = object.string("file"), .old_text = object.string("old"), .new_text = object.string("new")};
+  Replacement replacement{
+      .file = object.string("file"), .old_text = object.string("old"), .new_text = object.string("new")};
   if (!is_inside(replacement.file)) object.fail("file", "expected a file of the source, as seen from its folder");
   if (replacement.old_text.empty()) object.fail("old", "expected the text to replace");
   if (replacement.old_text == replacement.new_text) object.fail("new", "is the same text as \"old\"");
@@ -64,7 +65,8 @@ SourceChange read_source_change(JsonObject object, const fs::path& folder) {
       continue;
     }
     change.name = object.string(key);
-    if (change.name.empty() || change.name.front() == '-') object.fail(key, "expected a name, got \"" + change.name + "\"");
+    if (change.name.empty() || change.name.front() == '-')
+      object.fail(key, "expected a name, got \"" + change.name + "\"");
     if (kind == ChangeKind::kPatch) change.file = folder / change.name;
   }
   object.finish();

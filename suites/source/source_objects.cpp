@@ -16,16 +16,25 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 
-constexpr double kGitSeconds = 120;                                ///< for a large repository on a slow disk
-constexpr std::size_t kMaxOutput = std::size_t{64} << 20;       ///< a diff of two revisions, a list of files
-constexpr std::size_t kMaxFiles = 20'000;                       ///< of a source
+constexpr double kGitSeconds = 120;                              ///< for a large repository on a slow disk
+constexpr std::size_t kMaxOutput = std::size_t{64} << 20;        ///< a diff of two revisions, a list of files
+constexpr std::size_t kMaxFiles = 20'000;                        ///< of a source
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  ///< of a source
 constexpr core::InputLimit kPatchLimit{std::uint64_t{64} << 20, "no patch is larger"};
 
 /// Settings of the user's must not decide which bytes a tree has.
 std::vector<std::string> clean_environment() {
-  return {"env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_OBJECT_DIRECTORY", "-u", "GIT_INDEX_FILE",
-          "LC_ALL=C", "GIT_TERMINAL_PROMPT=0"};
+  return {"env",
+          "-u",
+          "GIT_DIR",
+          "-u",
+          "GIT_WORK_TREE",
+          "-u",
+          "GIT_OBJECT_DIRECTORY",
+          "-u",
+          "GIT_INDEX_FILE",
+          "LC_ALL=C",
+          "GIT_TERMINAL_PROMPT=0"};
 }
 
 std::string first_line(const std::string& text) {
@@ -124,13 +133,15 @@ std::string SourceObjects::commit_of(const std::string& revision) const {
     return first_line(user_git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
   } catch (const Error&) {
     refuse_source(is_repository_ ? "the repository of " + folder_.string() + " has no commit \"" + revision + "\""
-                          : folder_.string() + " is in no repository of git, so that it has no commit \"" + revision + "\"");
+                                 : folder_.string() + " is in no repository of git, so that it has no commit \"" +
+                                       revision + "\"");
   }
 }
 
 std::string SourceObjects::tree_at(const std::string& commit) const {
   const std::string folder = prefix_.empty() ? "" : prefix_.substr(0, prefix_.size() - 1);
-  const core::CommandResult result = run({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + ":" + folder});
+  const core::CommandResult result =
+      run({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + ":" + folder});
   if (result.is_success()) return first_line(result.out);
   refuse_source("the commit " + commit + " has no folder " + prefix_);
 }
@@ -168,11 +179,13 @@ std::string SourceObjects::tree_of_folder() {
   if (files.empty()) refuse_source("no file of the trainer's source " + folder_.string() + " is one of a program");
   std::uintmax_t bytes = 0;
   std::error_code ignored;
-  for (const std::string& file : files) bytes += fs::is_symlink(folder_ / file) ? 0 : fs::file_size(folder_ / file, ignored);
+  for (const std::string& file : files)
+    bytes += fs::is_symlink(folder_ / file) ? 0 : fs::file_size(folder_ / file, ignored);
   if (files.size() > kMaxFiles || bytes > kMaxBytes)
-    refuse_source("the trainer's source " + folder_.string() + " has " + counted(static_cast<std::int64_t>(files.size()), "file") +
-           " of " + std::to_string(bytes >> 20) + " MiB, expected at most " + std::to_string(kMaxFiles) + " of " +
-           std::to_string(kMaxBytes >> 20) + "; name a folder with less, or tell git to ignore the others");
+    refuse_source("the trainer's source " + folder_.string() + " has " +
+                  counted(static_cast<std::int64_t>(files.size()), "file") + " of " + std::to_string(bytes >> 20) +
+                  " MiB, expected at most " + std::to_string(kMaxFiles) + " of " + std::to_string(kMaxBytes >> 20) +
+                  "; name a folder with less, or tell git to ignore the others");
   const Index index;
   std::string list;
   for (const std::string& file : files) list += file + '\0';
@@ -183,10 +196,12 @@ std::string SourceObjects::tree_of_folder() {
   return first_line(git({"write-tree"}, &index));
 }
 
-std::string SourceObjects::with_change(const std::string& tree, const SourceChange& change, const std::string& revision) {
+std::string SourceObjects::with_change(const std::string& tree, const SourceChange& change,
+                                       const std::string& revision) {
   const auto parent_of = [&](const std::string& commit) {
     const core::CommandResult result = run({"rev-parse", "--verify", "--quiet", commit + "^"});
-    if (!result.is_success()) refuse_source("the commit " + change.name + " is the first of its history, so it changes nothing");
+    if (!result.is_success())
+      refuse_source("the commit " + change.name + " is the first of its history, so it changes nothing");
     return tree_at(first_line(result.out));
   };
   switch (change.kind) {
@@ -223,7 +238,8 @@ std::string SourceObjects::with_difference(const std::string& tree, const std::s
 
 std::string SourceObjects::with_patch(const std::string& tree, const fs::path& patch) const {
   const std::string text = core::read_input(patch, kPatchLimit);
-  if (text.find("\n+++ ") == std::string::npos && !text.starts_with("+++ ") && text.find("diff --git ") == std::string::npos)
+  if (text.find("\n+++ ") == std::string::npos && !text.starts_with("+++ ") &&
+      text.find("diff --git ") == std::string::npos)
     throw SourceConflict("it is no patch as git diff or diff -u write one");
   std::string words;
   for (const char* strip : {"-p1", "-p0"}) {  // diff -u names files without a/ and b/
@@ -241,10 +257,11 @@ std::string SourceObjects::with_patch(const std::string& tree, const fs::path& p
 }
 
 std::string SourceObjects::place_of_conflict(const Index& index, const std::string& words_of_git) const {
-  std::map<std::string, std::map<char, std::string>> stages;  // objects by file
+  std::map<std::string, std::map<char, std::string>> stages;                       // objects by file
   for (const std::string& line : pieces(git({"ls-files", "-z", "-u"}, &index))) {  // "MODE OBJECT STAGE\tFILE"
     const std::size_t tab = line.find('\t'), space = line.find(' ');
-    if (tab != std::string::npos && tab > 0) stages[line.substr(tab + 1)][line[tab - 1]] = line.substr(space + 1, tab - space - 3);
+    if (tab != std::string::npos && tab > 0)
+      stages[line.substr(tab + 1)][line[tab - 1]] = line.substr(space + 1, tab - space - 3);
   }
   for (const auto& [file, objects] : stages) {
     if (objects.size() < 3) return file + ", which one removes or adds and the other changes";
@@ -256,7 +273,8 @@ std::string SourceObjects::place_of_conflict(const Index& index, const std::stri
     }
     const std::string merged_text = run(merge).out;
     const std::size_t begin = merged_text.find("\n||||||| ");
-    const std::string line = begin == std::string::npos ? "" : first_line(merged_text.substr(merged_text.find('\n', begin + 1) + 1));
+    const std::string line =
+        begin == std::string::npos ? "" : first_line(merged_text.substr(merged_text.find('\n', begin + 1) + 1));
     return file + (line.empty() || line.starts_with("=======") ? "" : ", near \"" + on_one_line(line, 80) + "\"");
   }
   std::istringstream lines(words_of_git);
@@ -269,7 +287,8 @@ std::string SourceObjects::place_of_conflict(const Index& index, const std::stri
   return reason.empty() ? on_one_line(words_of_git, 200) : reason;
 }
 
-std::string SourceObjects::with_replacements(const std::string& tree, const std::vector<Replacement>& replacements) const {
+std::string SourceObjects::with_replacements(const std::string& tree,
+                                             const std::vector<Replacement>& replacements) const {
   const Index index;
   git({"read-tree", tree}, &index);
   std::map<std::string, std::string> texts;

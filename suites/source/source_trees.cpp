@@ -28,7 +28,8 @@ bool is_python(const std::string& file) {
 /// "line 12: SyntaxError: invalid syntax" from what Python prints.
 std::string python_words(const std::string& text) {
   const std::size_t at = text.rfind("\", line ");
-  const std::string line = at == std::string::npos ? "" : text.substr(at + 3, text.find_first_not_of("0123456789", at + 8) - at - 3);
+  const std::string line =
+      at == std::string::npos ? "" : text.substr(at + 3, text.find_first_not_of("0123456789", at + 8) - at - 3);
   return (line.empty() ? "" : line + ": ") + on_one_line(last_line(text), 160);
 }
 
@@ -123,7 +124,8 @@ void SourceTrees::check(const std::string& tree, const std::string& label, const
   std::error_code ignored;
   if (fs::exists(passed, ignored)) return;
   std::vector<std::string> files = objects_.changed_files(base(), tree);
-  files.erase(std::remove_if(files.begin(), files.end(), [](const auto& file) { return !is_python(file); }), files.end());
+  files.erase(std::remove_if(files.begin(), files.end(), [](const auto& file) { return !is_python(file); }),
+              files.end());
   for (const std::string& file : files) {
     const std::string problem = python_problem(tree, {file}, python);
     if (problem.empty()) continue;
@@ -135,7 +137,8 @@ void SourceTrees::check(const std::string& tree, const std::string& label, const
     std::vector<std::string> command = {"env", "-C", scratch.folder().string()};
     command.insert(command.end(), source_.check.begin(), source_.check.end());
     const core::CommandResult result = core::run_command(command, {.seconds = kCheckSeconds});
-    if (!result.is_success()) refuse_change(label + ": the source's check fails: " + core::failure_text(source_.check, result));
+    if (!result.is_success())
+      refuse_change(label + ": the source's check fails: " + core::failure_text(source_.check, result));
   }
   fs::create_directories(passed.parent_path());
   core::write_file_atomically(passed, "");

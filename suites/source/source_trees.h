@@ -38,7 +38,8 @@ class SourceTrees {
 
  private:
   const std::string& alone(const NamedChange& change);
-  [[noreturn]] void fail_together(const std::vector<NamedChange>& changes, std::size_t failed, const std::string& place);
+  [[noreturn]] void fail_together(const std::vector<NamedChange>& changes, std::size_t failed,
+                                  const std::string& place);
   std::string python_problem(const std::string& tree, const std::vector<std::string>& files, const std::string& python);
 
   TrainerSource source_;

@@ -262,6 +262,7 @@ TEST(ExternalPage, NamesEveryKeyOfTheSchema) {
   suite["engine"]["log_file"] = "log.txt";
   suite["engine"]["inherit"] = {"PATH"};
   suite["engine"]["folder"] = ".";
+  suite["engine"]["warmup"] = 1;
   suite["engine"]["sources"] = {"train.py"};
   for (const auto& [key, unused] : suite["engine"].items())
     EXPECT_TRUE(engine.contains(key)) << key << " is read and not in the schema";

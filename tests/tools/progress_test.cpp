@@ -145,6 +145,17 @@ TEST_F(SuiteProgressTest, PilotsAreShownAndSayHowLongTheSuiteTakes) {
   EXPECT_NE(out_.find("about 1 min 30 s left"), std::string::npos) << out_;
 }
 
+TEST_F(SuiteProgressTest, AWarmUpIsShownUntilTheRunBegins) {
+  SuiteProgress progress = make(true);
+  progress.on_plan(plan_, 1, {false, false});
+  out_.clear();
+  progress.on_warmup(plan_, "record12");
+  EXPECT_NE(out_.find("warm-up of record12"), std::string::npos) << out_;
+  out_.clear();
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  EXPECT_EQ(out_.find("warm-up"), std::string::npos) << out_;
+}
+
 TEST_F(SuiteProgressTest, ARunThatIsLeftOutIsDoneWithoutAResult) {
   SuiteProgress progress = make(true);
   progress.on_plan(plan_, 1, {false, false});

@@ -29,12 +29,13 @@ class SourceSuite : public ::testing::Test {
   }
   /// As `diff -u` writes it.
   void write_patch(const std::string& name, const std::string& line) const {
-    shell_.write("patches/" + name + ".patch", "--- train.sh\n+++ train.sh\n@@ -" + std::string(name == "muon" ? "1" : "5") +
-                                                   ",2 +" + (name == "muon" ? "1" : "5") + ",2 @@\n-" + line + "\n+" +
+    shell_.write("patches/" + name + ".patch", "--- train.sh\n+++ train.sh\n@@ -" +
+                                                   std::string(name == "muon" ? "1" : "5") + ",2 +" +
+                                                   (name == "muon" ? "1" : "5") + ",2 @@\n-" + line + "\n+" +
                                                    line.substr(0, line.size() - 1) + "0\n #\n");
   }
   std::vector<std::string> ablate(const std::vector<std::string>& more) const {
-    std::vector<std::string> words = {"ablate",    "--trainer", "toy",     "--patches", "patches",
+    std::vector<std::string> words = {"ablate",    "--trainer",          "toy",     "--patches", "patches",
                                       "--command", "sh train.sh {seed}", "--seeds", "2",         "--design"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -79,8 +80,8 @@ TEST_F(SourceSuite, AddedPatchesStartFromTheSourceAsItIs) {
 }
 
 TEST_F(SourceSuite, InitWritesTheSuiteThatAblateRuns) {
-  const std::vector<std::string> init = {"suite",     "init",        "--trainer", "toy", "--patches", "patches", "--command",
-                                         "sh train.sh {seed}", "--out", "mine.json"};
+  const std::vector<std::string> init = {"suite",   "init",      "--trainer",          "toy",   "--patches",
+                                         "patches", "--command", "sh train.sh {seed}", "--out", "mine.json"};
   const ProgramResult result = shell_.run(init);
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   EXPECT_EQ(shell_.run(init).exit_code, 2) << "not over a file that exists";
@@ -96,9 +97,11 @@ TEST_F(SourceSuite, MistakesAreRefusedBeforeAnythingRuns) {
   EXPECT_NE(old.err.find("patches/old.patch"), std::string::npos) << old.err;
   EXPECT_EQ(shell_.run(ablate({"leave_one_out", "--base", "record:17"})).exit_code, 2);
   EXPECT_EQ(shell_.run(ablate({"leave_one_out", "--scale", "nano"})).exit_code, 2);
-  EXPECT_EQ(shell_.run({"ablate", "--trainer", "toy", "--patches", "patches", "--design", "leave_one_out"}).exit_code, 2)
+  EXPECT_EQ(shell_.run({"ablate", "--trainer", "toy", "--patches", "patches", "--design", "leave_one_out"}).exit_code,
+            2)
       << "no train.py, so how is it started?";
-  EXPECT_EQ(shell_.run({"ablate", "--trainer", "nowhere", "--patches", "patches", "--design", "leave_one_out"}).exit_code, 2);
+  EXPECT_EQ(
+      shell_.run({"ablate", "--trainer", "nowhere", "--patches", "patches", "--design", "leave_one_out"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(shell_.database()));
 }
 

@@ -56,7 +56,8 @@ void init_suite(const SuiteInitOptions& options) {
                             {"design", options.design},
                             {"seeds", {1, 2, 3}},
                             {"engine", trainer_engine(options.trainer, *design, full.parent_path())}};
-  suites::make_external_matrix(suites::read_suite(core::Json(json), full.string()));  // what cannot be run is not written
+  suites::make_external_matrix(
+      suites::read_suite(core::Json(json), full.string()));  // what cannot be run is not written
   core::write_file_atomically(full, json.dump(2) + "\n");
   std::cout << "wrote " << options.file << "\nNext: nanobench plan " << options.file << "\n";
 }
@@ -69,7 +70,8 @@ void add_suite_command(CLI::App& app, Session& /*session*/) {
   CLI::App* init = command->add_subcommand("init", "Write a suite for a trainer of your own and a folder of patches");
   const auto options = std::make_shared<SuiteInitOptions>();
   add_trainer_options(*init, options->trainer);
-  init->add_option("--design", options->design, "Rule that makes the cells (default: leave_one_out)")->type_name("NAME");
+  init->add_option("--design", options->design, "Rule that makes the cells (default: leave_one_out)")
+      ->type_name("NAME");
   init->add_option("--out", options->file, "File to write (default: suite.json)")->type_name("FILE");
   init->add_flag("--overwrite", options->is_overwriting, "Let --out replace a file");
   init->footer(kSuiteFooter);

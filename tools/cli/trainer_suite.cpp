@@ -66,7 +66,9 @@ OrderedJson feature_of(const fs::path& patch, Design design, const fs::path& pla
   const OrderedJson change = {{"patch", patch.lexically_proximate(place).generic_string()}};
   const OrderedJson none = OrderedJson::object();
   const bool is_off = takes_away(design);
-  return {{"values", {{"off", is_off ? change : none}, {"on", is_off ? none : change}}}, {"before", "off"}, {"after", "on"}};
+  return {{"values", {{"off", is_off ? change : none}, {"on", is_off ? none : change}}},
+          {"before", "off"},
+          {"after", "on"}};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ void add_trainer_options(CLI::App& command, TrainerRequest& request);
 /// designs that take features away from a base, a patch is the earlier value ("off": what the trainer is without it);
 /// in the others it is the later one. `place`: the folder that the suite's paths are relative to. Throws
 /// Error{kInvalidArgument} for a folder without patches or a trainer without an evident command, Error{kNotFound}.
-core::OrderedJson trainer_engine(const TrainerRequest& request, suites::Design design, const std::filesystem::path& place);
+core::OrderedJson trainer_engine(const TrainerRequest& request, suites::Design design,
+                                 const std::filesystem::path& place);
 
 }  // namespace nanobench::tools

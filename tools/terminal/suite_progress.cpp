@@ -61,12 +61,19 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
 }
 
 void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun& run) {
+  warmup_.clear();
   if (to_come_.erase(&run) > 0) --later_[plan.cell_of(run).label];
 }
 
 void SuiteProgress::on_pilot(const suites::Plan& /*plan*/, const std::string& cell) {
   if (!lines_.is_live() && pilot_.empty()) lines_.print("the first steps of each cell");
   pilot_ = printable(cell);
+  redraw(true);
+}
+
+void SuiteProgress::on_warmup(const suites::Plan& /*plan*/, const std::string& cell) {
+  warmup_ = printable(cell);
+  if (!lines_.is_live()) lines_.print("warm-up of " + warmup_);
   redraw(true);
 }
 
@@ -174,6 +181,7 @@ void SuiteProgress::redraw(bool is_forced) {
                             static_cast<double>(std::max<std::int64_t>(run->meter.total_steps(), 1));
     lines.push_back(with_bar(run->label, fraction, shown_text(*run, now), host_.width()));
   }
+  if (!warmup_.empty()) lines.push_back("warm-up of " + warmup_);
   if (!pilot_.empty()) lines.push_back("the first steps of each cell: " + pilot_);
   lines.push_back(suite_text(now));
   lines_.show(lines, host_.width());

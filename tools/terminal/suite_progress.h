@@ -39,6 +39,7 @@ class SuiteProgress : public suites::RunnerObserver {
 
   void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
   void on_pilot(const suites::Plan& plan, const std::string& cell) override;
+  void on_warmup(const suites::Plan& plan, const std::string& cell) override;
   void on_expected(const suites::Plan& plan, const suites::CellSeconds& seconds) override;
   void on_run_left_out(const suites::Plan& plan, const suites::PlannedRun& run) override;
   void on_run_started(const suites::Plan& plan, const suites::PlannedRun& run, std::int64_t run_id) override;
@@ -90,7 +91,8 @@ class SuiteProgress : public suites::RunnerObserver {
   reports::TimeLeft times_;                      ///< times of the runs that were actually run
   std::map<const suites::PlannedRun*, ActiveRun> active_;
   const suites::PlannedRun* shown_ = nullptr;
-  std::string pilot_;  ///< the cell whose first steps are tried
+  std::string warmup_;  ///< the cell that is warmed up
+  std::string pilot_;   ///< the cell whose first steps are tried
   double last_drawn_s_ = 0.0;
   double last_plain_s_ = 0.0;
 };

@@ -159,6 +159,25 @@ TEST_F(ExternalSuiteTest, AddOneInAndListedCells) {
   EXPECT_NE(stored.config.find("train.sh"), std::string::npos);
 }
 
+TEST(ExternalWarmup, IsPartOfTheConfigurationOnlyWhereItIsAskedFor) {
+  const auto cell_with = [](const Json& warmup) {
+    Json json = suite_json();
+    if (!warmup.is_null()) json["engine"]["warmup"] = warmup;
+    return external_configuration(external_suite_matrix_of(json).cells.front().external);
+  };
+  const Json without = cell_with(nullptr);
+  EXPECT_EQ(cell_with(false), without);
+  EXPECT_EQ(cell_with(0), without);
+  EXPECT_EQ(cell_with(true), cell_with(1));
+  EXPECT_NE(cell_with(1), without);
+  EXPECT_NE(cell_with(2), cell_with(1));
+  for (const Json& wrong : {Json(-1), Json(101), Json("yes"), Json(1.5)}) {
+    Json json = suite_json();
+    json["engine"]["warmup"] = wrong;
+    EXPECT_NE(error_of(json).find("/engine/warmup"), std::string::npos) << wrong << error_of(json);
+  }
+}
+
 TEST_F(ExternalDesign, LeaveOneOutAndAddOneIn) {
   const Json chosen =
       Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");

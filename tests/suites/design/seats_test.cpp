@@ -44,8 +44,9 @@ TEST(Seats, AListSaysWhatEachHas) {
 }
 
 TEST(Seats, WhatIsNoSeatIsRefused) {
-  for (const char* text : {R"([])", R"([{}])", R"({"gpus": 8, "per_run": 3})", R"({"gpus": 0})", R"({"gpus": 2, "more": 1})",
-                           R"([{"processors": []}])", R"([{"processors": [-1]}])", R"("8")", R"({})"}) {
+  for (const char* text :
+       {R"([])", R"([{}])", R"({"gpus": 8, "per_run": 3})", R"({"gpus": 0})", R"({"gpus": 2, "more": 1})",
+        R"([{"processors": []}])", R"([{"processors": [-1]}])", R"("8")", R"({})"}) {
     EXPECT_THROW(seats_of(Json::parse(text)), core::Error) << text;
   }
 }

@@ -15,6 +15,16 @@ std::vector<core::RunEvent> feed(SpeedrunEvents& events, const std::vector<std::
   return all;
 }
 
+TEST(LinesIn, AreCutWhereALineOfAnotherRankBegins) {
+  using Lines = std::vector<std::string_view>;
+  EXPECT_EQ(lines_in(""), Lines{""});
+  EXPECT_EQ(lines_in("step:1/4 train_time:1ms step_avg:1.00ms"), Lines{"step:1/4 train_time:1ms step_avg:1.00ms"});
+  EXPECT_EQ(lines_in("loadingstep:1/4 train_time:1msstep:2/4 val_loss:3.1peak memory allocated: 3 MiB"),
+            (Lines{"loading", "step:1/4 train_time:1ms", "step:2/4 val_loss:3.1", "peak memory allocated: 3 MiB"}));
+  for (const char* whole : {"best of step:1/4", "print(f\"step:{step}/4\")", "laststep:{step}/4", "\"step:1/4\""})
+    EXPECT_EQ(lines_in(whole), Lines{whole});
+}
+
 TEST(SpeedrunEvents, TellsValidationsAndTheEnd) {
   SpeedrunEvents events;
   const auto all =

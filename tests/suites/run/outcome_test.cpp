@@ -76,6 +76,33 @@ TEST(Outcome, TheEnginesOwnReasonCounts) {
   EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
 }
 
+/// How torchrun ends, after what its ranks have said.
+std::string torchrun_failure(const std::string& of_ranks, const std::string& cause) {
+  return of_ranks + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n====\ntrain_gpt.py FAILED\n" +
+         "  traceback : " + cause + "\n====\n\n";
+}
+
+TEST(Outcome, TheErrorOfARankStandsBeforeTheEpilogueOfTorchrun) {
+  RunEnd end;
+  end.exit.exit_code = 1;
+  end.output_tail =
+      torchrun_failure("a\n[rank3]: torch.OutOfMemoryError: CUDA out of memory.\n", "To enable it see: x");
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kOutOfMemory);
+  EXPECT_TRUE(classify(end).message.ends_with("last words: [rank3]: torch.OutOfMemoryError: CUDA out of memory."));
+  end.output_tail = torchrun_failure("RuntimeError: no\nlast words\n", "To enable it see: x");
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
+  EXPECT_TRUE(classify(end).message.ends_with("its last words: RuntimeError: no")) << classify(end).message;
+  end.output_tail = torchrun_failure("", "Signal 9 (SIGKILL) received by PID 7");
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
+  EXPECT_TRUE(classify(end).message.ends_with("Signal 9 (SIGKILL) received by PID 7")) << classify(end).message;
+  end.was_oom_killed = true;
+  EXPECT_EQ(classify(end).outcome, RunOutcome::kOutOfMemory);
+  end.output_tail = "first\n\xc3\xa9\xc3\xa9\n";
+  EXPECT_TRUE(classify(end).message.ends_with("its last words: \xc3\xa9\xc3\xa9")) << "letters of any language";
+  end.output_tail = "RuntimeError: handled\nand more\n------\n";
+  EXPECT_TRUE(classify(end).message.ends_with("its last words: and more")) << "there is no epilogue";
+}
+
 TEST(Outcome, KilledForMemoryIsOutOfMemory) {
   RunEnd end;
   end.exit.signal = SIGKILL;

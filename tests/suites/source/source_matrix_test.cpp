@@ -121,9 +121,13 @@ TEST_F(SourceMatrix, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(error_of({{"command", command}, {"source", "toy"}, {"features", one}}), "");
   EXPECT_NE(error_of({{"command", command}, {"features", one}}), "") << "a change without a source";
   EXPECT_NE(error_of({{"command", command}, {"source", "toy"}, {"sources", {"train.py"}}, {"features", one}}), "");
-  EXPECT_NE(error_of({{"command", command}, {"source", {{"folder", "toy"}, {"link", {"../data"}}}}, {"features", one}}), "");
-  EXPECT_NE(error_of({{"command", command}, {"source", "toy"}, {"features", {{"a", toggle({{"patch", "x"}, {"revert", "y"}})}}}}),
-            "") << "two changes in one value";
+  EXPECT_NE(error_of({{"command", command}, {"source", {{"folder", "toy"}, {"link", {"../data"}}}}, {"features", one}}),
+            "");
+  EXPECT_NE(
+      error_of(
+          {{"command", command}, {"source", "toy"}, {"features", {{"a", toggle({{"patch", "x"}, {"revert", "y"}})}}}}),
+      "")
+      << "two changes in one value";
   Json mixed = toggle(replacement("lr = 1", "lr = 2"));
   mixed["values"]["on"] = "text";
   EXPECT_NE(error_of({{"command", command}, {"source", "toy"}, {"features", {{"a", mixed}}}}), "");

@@ -56,15 +56,16 @@ TEST_F(SourceTreesTest, EachKindOfChangeGivesItsText) {
   EXPECT_EQ(train_with({lr}), text({"muon = 1", "lr = 2", "momentum = 1"}));
   EXPECT_EQ(train_with({named(ChangeKind::kRevert, muon_)}), text({"lr = 1", "momentum = 1"}));
   EXPECT_EQ(train_with({named(ChangeKind::kBranch, "skip")}), text({"muon = 1", "lr = 1", "momentum = 1", "skip = 1"}));
-  EXPECT_EQ(train_with({named(ChangeKind::kCherryPick, "skip")}), text({"muon = 1", "lr = 1", "momentum = 1", "skip = 1"}));
+  EXPECT_EQ(train_with({named(ChangeKind::kCherryPick, "skip")}),
+            text({"muon = 1", "lr = 1", "momentum = 1", "skip = 1"}));
   EXPECT_EQ(train_with({replaced("lr = 1", "lr = 3")}), text({"muon = 1", "lr = 3", "momentum = 1"}));
-  EXPECT_EQ(train_with({named(ChangeKind::kCherryPick, muon_)}, "HEAD~2"), text({"muon = 1", "lr = 1", "momentum = 1"}));
+  EXPECT_EQ(train_with({named(ChangeKind::kCherryPick, muon_)}, "HEAD~2"),
+            text({"muon = 1", "lr = 1", "momentum = 1"}));
   EXPECT_EQ(files(), before) << "the user's folder and repository are only read";
 }
 
 TEST_F(SourceTreesTest, ChangesAreMadeTogetherWhereTheyDoNotMeet) {
-  const SourceChange momentum =
-      named(ChangeKind::kPatch, patch("momentum.patch", "momentum = 1", "momentum = 2"));
+  const SourceChange momentum = named(ChangeKind::kPatch, patch("momentum.patch", "momentum = 1", "momentum = 2"));
   EXPECT_EQ(train_with({momentum, named(ChangeKind::kRevert, muon_), named(ChangeKind::kBranch, "skip")}),
             text({"lr = 1", "momentum = 2", "skip = 1"}));
   EXPECT_EQ(train_with({momentum, replaced("lr = 1", "lr = 2")}), text({"muon = 1", "lr = 2", "momentum = 2"}));

@@ -74,7 +74,8 @@ class ToyRepository : public ::testing::Test {
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
-      if (entry.is_regular_file() && entry.path().filename() != "index") all[entry.path().string()] = read(entry.path());
+      if (entry.is_regular_file() && entry.path().filename() != "index")
+        all[entry.path().string()] = read(entry.path());
     }
     return all;
   }
