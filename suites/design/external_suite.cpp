@@ -182,6 +182,17 @@ void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
   }
 }
 
+/// The suite and its patches are no part of the source that they lie in, so that an edit of one invalidates no more
+/// than it changes.
+void leave_out_suite(const std::string& suite_file, ExternalTrainer& trainer) {
+  trainer.source->left_out.push_back(fs::absolute(suite_file));
+  for (const ExternalFeature& feature : trainer.features) {
+    for (const auto& [value, change] : feature.changes) {
+      if (!change.file.empty()) trainer.source->left_out.push_back(fs::absolute(change.file));
+    }
+  }
+}
+
 constexpr int kMaxEntries = 20'000;  // of a folder that no source is named of
 
 using NamedFiles = std::map<std::string, fs::path>;  ///< by the name in a suite
@@ -287,6 +298,7 @@ ExternalTrainer read_external_trainer(JsonObject& suite) {
   if (engine.find("seats") != nullptr) trainer.seats = read_seats(engine);
   if (engine.find("steps") != nullptr) trainer.steps = engine.integer("steps", 1, 1'000'000'000);
   trainer.warmup = read_warmup(engine);
+  if (trainer.source) leave_out_suite(suite.source(), trainer);
   check_texts(engine, trainer);
   check_templates(engine, trainer);
   check_shells(engine, trainer);

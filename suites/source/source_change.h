@@ -48,7 +48,8 @@ struct TrainerSource {
   std::string revision;            ///< of git; empty: the folder as it is on disk
   std::vector<std::string> links;  ///< files and folders that each tree gets as links: data sets
   std::vector<std::string> check;  ///< a command that must succeed in each tree before anything runs; empty: none
-  std::string base_tree;           ///< set by pin_source(): the tree that all changes start from
+  std::vector<std::filesystem::path> left_out;  ///< no part of a folder: the suite and its patches
+  std::string base_tree;                        ///< set by pin_source(): the tree that all changes start from
 };
 
 /// Reads {}, {"patch": FILE}, {"revert": COMMIT}, {"cherry_pick": COMMIT}, {"branch": NAME} or {"replace": [{"file",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/base/digest.h"
@@ -150,7 +151,7 @@ std::string SourceObjects::tree_of_revision(const std::string& revision) {
   return tree_at(commit_of(revision));
 }
 
-std::vector<std::string> SourceObjects::files_of_folder() const {
+std::vector<std::string> SourceObjects::files_of_folder(const std::vector<fs::path>& left_out) const {
   const std::vector<std::string> others = {"ls-files", "-z", "--others", "--exclude-standard"};
   std::vector<std::string> files, untracked;
   if (is_repository_) {
@@ -166,16 +167,19 @@ std::vector<std::string> SourceObjects::files_of_folder() const {
     if (is_source_name(path) && std::none_of(path.begin(), path.end(), is_left_behind)) files.push_back(file);
   }
   std::error_code ignored;
-  const auto is_gone = [&](const std::string& file) {
+  std::set<fs::path> others_of_suite;
+  for (const fs::path& file : left_out) others_of_suite.insert(fs::weakly_canonical(file, ignored));
+  const auto is_none = [&](const std::string& file) {
     const fs::file_status status = fs::symlink_status(folder_ / file, ignored);
-    return !fs::is_regular_file(status) && !fs::is_symlink(status);
+    const bool is_kept = fs::is_regular_file(status) || fs::is_symlink(status);
+    return !is_kept || others_of_suite.contains(folder_ / file);
   };
-  files.erase(std::remove_if(files.begin(), files.end(), is_gone), files.end());
+  files.erase(std::remove_if(files.begin(), files.end(), is_none), files.end());
   return files;
 }
 
-std::string SourceObjects::tree_of_folder() {
-  const std::vector<std::string> files = files_of_folder();
+std::string SourceObjects::tree_of_folder(const std::vector<fs::path>& left_out) {
+  const std::vector<std::string> files = files_of_folder(left_out);
   if (files.empty()) refuse_source("no file of the trainer's source " + folder_.string() + " is one of a program");
   std::uintmax_t bytes = 0;
   std::error_code ignored;

@@ -31,9 +31,10 @@ class SourceObjects {
   /// The repository in the cache.
   const std::filesystem::path& git_dir() const { return git_dir_; }
 
-  /// The folder as it is on disk: what its repository tracks, and untracked files whose names are those of sources.
+  /// The folder as it is on disk: what its repository tracks, and untracked files whose names are those of sources;
+  /// without the files `left_out`.
   /// Throws Error{kInvalidArgument} if that is more than any source.
-  std::string tree_of_folder();
+  std::string tree_of_folder(const std::vector<std::filesystem::path>& left_out);
   /// The folder at a revision of its repository. Throws Error{kInvalidArgument} for an unknown one.
   std::string tree_of_revision(const std::string& revision);
   /// The commit's 40 digits.
@@ -57,7 +58,7 @@ class SourceObjects {
   /// What git prints. Throws Error{kUnavailable} if it fails.
   std::string git(const std::vector<std::string>& arguments, const Index* index = nullptr) const;
   std::string user_git(const std::vector<std::string>& arguments) const;
-  std::vector<std::string> files_of_folder() const;
+  std::vector<std::string> files_of_folder(const std::vector<std::filesystem::path>& left_out) const;
   std::string with_patch(const std::string& tree, const std::filesystem::path& patch) const;
   std::string with_replacements(const std::string& tree, const std::vector<Replacement>& replacements) const;
   std::string place_of_conflict(const Index& index, const std::string& words_of_git) const;

@@ -46,7 +46,7 @@ std::string pin_source(TrainerSource& source, const fs::path& cache) {
     if (source.base_tree.empty()) source.base_tree = objects.tree_of_revision(source.revision);
     return objects.commit_of(source.revision);
   }
-  if (source.base_tree.empty()) source.base_tree = objects.tree_of_folder();
+  if (source.base_tree.empty()) source.base_tree = objects.tree_of_folder(source.left_out);
   try {
     const std::string commit = objects.commit_of("HEAD");
     return commit + (objects.tree_of_revision("HEAD") == source.base_tree ? "" : " (changed)");

@@ -103,6 +103,14 @@ class Examples(Bench):
         self.assert_lower(cells[1], cells[0])
         self.assert_lower(cells[2], cells[1])
 
+    def test_the_example_patches(self):
+        pairs = self.run_example("patches")[-1]
+        self.assertIn("without momentum, without warmup", pairs)
+        self.assertEqual(self.shop.rows(COUNTS), [("base", 3), ("without momentum", 3), ("without warmup", 3)])
+        self.assertEqual(len({loss for seeds in self.losses().values() for loss in seeds.values()}), 9)
+        self.assert_lower("base", "without momentum")
+        self.assertIn("momentum = 0.8", (self.shop.folder / "train.py").read_text())
+
     def test_the_example_slurm(self):
         path = self.shop.environment["PATH"]
         fake = fake_slurm_control.FakeSlurm(self.shop)

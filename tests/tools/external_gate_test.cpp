@@ -264,9 +264,12 @@ TEST(ExternalPage, NamesEveryKeyOfTheSchema) {
   suite["engine"]["folder"] = ".";
   suite["engine"]["warmup"] = 1;
   suite["engine"]["sources"] = {"train.py"};
+  suite["engine"]["source"] = ".";
+  suite["engine"]["seats"] = {{{"env", {{"A", "1"}}}}};
   for (const auto& [key, unused] : suite["engine"].items())
     EXPECT_TRUE(engine.contains(key)) << key << " is read and not in the schema";
   EXPECT_EQ(engine.size(), suite["engine"].size()) << "this test knows every key";
+  suite["engine"].erase("source");  // excludes "sources"
   shell.write("train.py", "");
   shell.write("suite.json", suite.dump());
   EXPECT_EQ(shell.run({"show", "suite.json"}).exit_code, 0);

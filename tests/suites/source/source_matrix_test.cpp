@@ -91,6 +91,25 @@ TEST_F(SourceMatrix, ACommitThatChangesNoFileChangesNoTree) {
     EXPECT_EQ(before.cells[i].external.at("tree"), after.cells[i].external.at("tree"));
 }
 
+TEST_F(SourceMatrix, TheSuiteAndItsPatchesAreNoPartOfTheSource) {
+  std::filesystem::rename(patch("lr.patch", "lr = 1", "lr = 2"), folder_ / "lr.patch");
+  const auto base_tree = [&](const std::string& title) {
+    const Json json = {
+        {"name", "toy"},
+        {"title", title},
+        {"design", "leave_one_out"},
+        {"engine",
+         {{"command", {"sh", "train.py"}}, {"source", "."}, {"features", {{"a", toggle({{"patch", "lr.patch"}})}}}}}};
+    write("suite.json", json.dump());
+    git({"add", "suite.json", "lr.patch"});
+    return make_external_matrix(read_suite_file(folder_ / "suite.json")).cells.front().external.at("tree");
+  };
+  const Json before = base_tree("one");
+  EXPECT_EQ(base_tree("two"), before);
+  write("lr.patch", read(folder_ / "lr.patch") + "\n");
+  EXPECT_EQ(base_tree("two"), before);
+}
+
 TEST_F(SourceMatrix, CombinationsThatMeetAreLeftOut) {
   const Matrix pairs = matrix("pairs", meeting());
   EXPECT_EQ(pairs.cells.size(), 6U) << "of 1 + 3 + 3, a with b is missing";
