@@ -65,7 +65,7 @@ TEST_F(SeatsCommand, SeedsKeepTheirSeatsAndRunSideBySide) {
     running[line.seat] += line.what == "begin" ? 1 : -1;
     EXPECT_LE(running[line.seat], 1) << "one run on a seat";
     most_at_once = std::max(most_at_once, running["0"] + running["1"]);
-    if (line.what == "begin") EXPECT_FALSE(line.port.empty());
+    EXPECT_EQ(line.port.empty(), line.what == "end");
   }
   EXPECT_EQ(most_at_once, 2);
   EXPECT_EQ(lines().size(), 16U) << "two cells, four seeds, two lines each";
