@@ -75,7 +75,7 @@ TEST_F(SourceSuite, AddedPatchesStartFromTheSourceAsItIs) {
   const ProgramResult result = shell_.run(ablate({"factorial", "--json", "--quiet"}));
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   EXPECT_EQ(losses(json_of(result)).size(), 4U);
-  EXPECT_EQ(losses(json_of(result)).at("base"), 305.15);
+  EXPECT_EQ(losses(json_of(result)).at("none"), 305.15);
   EXPECT_EQ(losses(json_of(result)).at("muon + warm"), 320.15);
 }
 

@@ -39,10 +39,13 @@ std::string error_of(const Json& json) {
   return "";
 }
 
-/// In an empty folder: files of the working folder are sources of a trainer whose suite lies there.
+/// In a folder of its own: files of the working folder are sources of a trainer whose suite lies there.
 class ExternalDesign : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::current_path(folder_.path()); }
+  void SetUp() override {
+    std::filesystem::current_path(folder_.path());
+    core::write_file_atomically("train.sh", "");
+  }
   void TearDown() override { std::filesystem::current_path(before_); }
   const std::filesystem::path before_ = std::filesystem::current_path();
   const core::TemporaryFolder folder_{"design"};
