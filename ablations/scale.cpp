@@ -142,6 +142,10 @@ class Shrink {
     }
     for (std::int64_t& tokens : to.tokens_list)
       tokens = divided(tokens, divisor, "/attention/window/schedule/tokens_list", "a window");
+    for (core::WindowStage& stage : to.stages) {
+      for (std::int64_t* const tokens : {&stage.long_tokens, &stage.short_tokens})
+        *tokens = divided(*tokens, divisor, "/attention/window/schedule/stages", "a window");
+    }
     shrink_final_window();
     shrink_documents();
     note({"/attention/block_size", "/attention/window/schedule"},
@@ -300,6 +304,7 @@ class Shrink {
                                       static_cast<double>(covers ? from.total_steps() : from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
+    for (core::WindowStage& stage : to_.attention.window.schedule.stages) stage.from = fewer_steps(stage.from);
     if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
       to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},

@@ -34,6 +34,7 @@ constexpr PerElement kGate{1, 3};     // x times a gate: gradient of x, dot prod
 constexpr double kMaskedPair = 1;     // each way
 constexpr double kAdamElement = 13;
 constexpr double kWeightDecay = 2;
+constexpr double kCautiousDecay = 4;  // comparison of signs, mask, product, difference
 constexpr double kQuantize = 2;
 constexpr double kSecondMoment = 8;  // of an update: two norms, squares and their mean, two scalings
 
@@ -99,7 +100,7 @@ class Counter {
                             std::int64_t steps, double number_bytes) {
     Counter counter(config, number_bytes);
     for (const std::int64_t layer : counter.attention_layers_) {
-      const std::vector<std::int64_t>& half = config.attention.window.half_layers;
+      const std::vector<std::int64_t>& half = config.attention.window.narrow_layers();
       const bool is_half = std::find(half.begin(), half.end(), layer) != half.end();
       counter.attention(is_half ? counts.half : counts.whole, steps);
     }
@@ -237,7 +238,8 @@ class Counter {
   void blends() {
     const double stream = tokens_ * width_;
     if (model_.x0_lambdas) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
-    element_wise(kSkip, skips_ * stream, 2, size_.stream);
+    if (model_.residual_scaling == ResidualScaling::kBlock) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
+    element_wise(kSkip, (skips_ + (model_.skip.to ? 1 : 0)) * stream, 2, size_.stream);
     const auto attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
     element_wise(kResidual, (mlp_layers_ + attention_layers) * stream, 2, size_.stream);
     for (const std::int64_t layer : attention_layers_) mix_values(layer);
@@ -288,7 +290,7 @@ class Counter {
   void adam(const OptimizerGroupConfig& group, std::int64_t numbers, double bytes_each) {
     const double decay = group.weight_decay != 0.0 ? 1 : 0;
     // Fused: reads p, g, m, v, writes p, m, v. Otherwise seven separate operations, and one more for the decay.
-    const double accesses = group.fused ? 7 : 18 + 2 * decay;
+    const double accesses = group.fused && group.cautious_decay == 0.0 ? 7 : 18 + 2 * decay;
     // Each process updates all parameters, or with scattered sums its slice of those that divide evenly.
     const std::int64_t processes = config_.distributed.processes;
     const bool is_shared = config_.distributed.gradient_sums == GradientSums::kOwners && is_sliced(numbers, processes);
@@ -296,13 +298,15 @@ class Counter {
     // A group that waits for k steps takes one of k updates, and adds its gradient to those before in the others.
     const double updates = updated / as_double(group.step_every),
                  sums = as_double(processes * numbers) * (1 - 1 / as_double(group.step_every));
-    add(OpFamily::kAdam, CostPhase::kOptimizer, updates * (kAdamElement + kWeightDecay * decay) + sums,
+    const double cautious = group.cautious_decay != 0.0 ? 1 : 0;
+    add(OpFamily::kAdam, CostPhase::kOptimizer,
+        updates * (kAdamElement + kWeightDecay * decay + kCautiousDecay * cautious) + sums,
         (updates * accesses + 3 * sums) * bytes_each);
   }
 
   void optimizers() {
     for (const ParameterShape& parameter : parameters_) {
-      const OptimizerGroupConfig& group = group_config(config_.optimizer, parameter.group);
+      const OptimizerGroupConfig& group = settings_of(config_.optimizer, parameter.group, parameter.name);
       const bool is_table = parameter.group == ParameterGroup::kEmbeddings;
       if (group.type == OptimizerType::kMuon) {
         muon(group, parameter);
@@ -316,9 +320,9 @@ class Counter {
     const double processes = as_double(config_.distributed.processes);
     const double replicas = config_.distributed.muon == MuonSharding::kReplicated ? processes : 1;
     const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
-    const double flops = momentum * (group.nesterov ? 2 : 1) +
-                         (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
-                         (group.second_moment_beta2 ? kSecondMoment : 0);
+    const double flops =
+        momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
+        (group.second_moment_beta2 ? kSecondMoment : 0) + (group.cautious_decay != 0.0 ? kCautiousDecay : 0);
     const double numbers = as_double(parameter.numbers());
     // Momentum reads gradient and buffer and writes both; every process applies every update, or its owner does.
     const double applied = config_.distributed.gradient_sums == GradientSums::kOwners ? 1 : processes;
@@ -444,7 +448,7 @@ AttentionCounts counts_without_documents(const TrainConfig& config, std::optiona
   const std::int64_t sequences = config.data.sequences_per_step;
   AttentionCounts counts;
   counts.whole = times(counts_of_one_document(config, window_tokens), sequences);
-  if (!config.attention.window.half_layers.empty())
+  if (!config.attention.window.narrow_layers().empty())
     counts.half = times(counts_of_one_document(config, half_window_tokens), sequences);
   return counts;
 }

@@ -1,5 +1,6 @@
 #include "core/config/parameter_list.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -18,6 +19,11 @@ class Lister {
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) block(layer);
     norm("ln_f");
     if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
+    if (model_.skip.to) scalars("skip_lambda", {});
+    if (model_.residual_scaling == ResidualScaling::kBlock) {
+      scalars("resid_lambdas", {model_.num_layers});
+      scalars("x0_lambdas", {model_.num_layers});
+    }
     if (model_.smear_gate_dim > 0) {
       matrix("smear_gate.weight", {1, model_.smear_gate_dim});
       scalars("smear_lambda", {});
@@ -130,7 +136,24 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
   return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
 }
 
-const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group) {
+std::string family_of(const std::string& name) {
+  std::string family;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const bool is_number =
+        !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_left_out = is_number || (begin == 0 && part == "blocks") || (end == name.size() && part == "weight");
+    if (!is_left_out) family += (family.empty() ? "" : ".") + part;
+    begin = end + 1;
+  }
+  return family;
+}
+
+const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,
+                                        const std::string& name) {
+  const auto family = optimizer.families.find(family_of(name));
+  if (family != optimizer.families.end()) return family->second;
   switch (group) {
     case ParameterGroup::kEmbeddings: return optimizer.embeddings;
     case ParameterGroup::kLmHead: return optimizer.lm_head;

@@ -9,6 +9,13 @@ namespace {
 
 constexpr double kLastPosition = 0.9999;  // of num_steps: the records' schedule during the extension
 
+/// The last stage that has begun.
+const WindowStage& stage_at(const WindowScheduleConfig& schedule, std::int64_t step) {
+  const auto next = std::find_if(schedule.stages.begin(), schedule.stages.end(),
+                                 [step](const WindowStage& stage) { return stage.from > step; });
+  return *std::prev(next);
+}
+
 }  // namespace
 
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
@@ -46,6 +53,7 @@ std::optional<std::int64_t> window_tokens(const WindowScheduleConfig& schedule, 
                                           std::int64_t num_steps) {
   if (schedule.type == WindowScheduleType::kNone) return std::nullopt;
   if (schedule.type == WindowScheduleType::kConstant) return schedule.tokens;
+  if (schedule.type == WindowScheduleType::kStages) return stage_at(schedule, step).long_tokens;
   if (schedule.type == WindowScheduleType::kList) {
     const auto count = static_cast<std::int64_t>(schedule.tokens_list.size());
     return schedule.tokens_list[static_cast<std::size_t>(std::min(count - 1, count * step / (num_steps + 1)))];
@@ -85,6 +93,7 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
   StepWindows windows{.whole = window_tokens(window.schedule, step, schedule.num_steps), .half = {}, .listed = {}};
   if (is_final && window.final_validation_tokens) windows.whole = window.final_validation_tokens;
   if (!window.half_layers.empty()) windows.half = half_window_tokens(attention, windows.whole);
+  if (!window.short_layers.empty()) windows.half = stage_at(window.schedule, step).short_tokens;
   if (is_final && !window.final_validation_layers.empty()) windows.listed = window.final_validation_layers_tokens;
   return windows;
 }
@@ -92,8 +101,11 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
 std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
                                          std::int64_t step) {
   std::vector<std::int64_t> history;
+  const WindowScheduleConfig& windows = attention.window.schedule;
+  const bool has_stages = windows.type == WindowScheduleType::kStages;
   for (std::int64_t s = 0; s <= step; ++s) {
-    const std::optional<std::int64_t> window = step_windows(attention, schedule, s).whole;
+    const std::optional<std::int64_t> window =
+        has_stages ? window_tokens(windows, s, schedule.num_steps) : step_windows(attention, schedule, s).whole;
     if (window && (history.empty() || history.back() != *window)) history.push_back(*window);
   }
   return history;

@@ -32,17 +32,18 @@ std::int64_t first_key_of_window(WindowGranularity granularity, std::int64_t win
 /// The windows of a step, in tokens; nullopt: no window.
 struct StepWindows {
   std::optional<std::int64_t> whole;  ///< of most layers
-  std::optional<std::int64_t> half;   ///< of half_layers; nullopt too if there are none
+  std::optional<std::int64_t> half;   ///< of half_layers or short_layers; nullopt too if there are none
   /// Of final_validation_layers, in the last validation; nullopt: they have those of the others.
   std::optional<std::int64_t> listed;
 
-  bool operator==(const StepWindows&) const = default;
+  auto operator<=>(const StepWindows&) const = default;
 };
 
 /// Windows of step s and of the validation before it. s = num_steps + extension_steps is the last validation.
 StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig& schedule, std::int64_t step);
 
 /// The window of most layers at step 0 and after each of its changes up to step s, in order; empty without window.
+/// With stages the window of the last validation is no change.
 /// Source: YaRN and the attention scale of #31 change with it.
 std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
                                          std::int64_t step);

@@ -28,6 +28,25 @@ class Reader : public FieldVisitor {
     nested.finish();
   }
 
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+    if (!present(label.name)) return;
+    optimizer.families.clear();
+    JsonObject named = object_.object(label.name);
+    for (const auto& [name, unused] : object_.at(label.name).items())
+      optimizer.families.emplace(name, read_group(named.object(name), optimizer.group_of_family(name)));
+  }
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>& members) {
+    if (!present(label.name)) return;
+    members.clear();
+    const Json& list = object_.at(label.name);
+    if (!list.is_array()) object_.fail(label.name, "expected a list of objects, got " + std::string(list.type_name()));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string place = object_.pointer_to(label.name) + "/" + std::to_string(i);
+      members.push_back(read_group(JsonObject(list[i], object_.source(), place), Group{}));
+    }
+  }
+
   void field(const FieldLabel& label, bool& member) {
     if (present(label.name)) member = object_.boolean_or(label.name, member);
   }
@@ -79,6 +98,14 @@ class Reader : public FieldVisitor {
   }
 
  private:
+  template <class Group>
+  static Group read_group(JsonObject object, Group group) {
+    Reader reader(object);
+    visit_fields(reader, group);
+    object.finish();
+    return group;
+  }
+
   bool present(const char* name) {
     if (!is_active()) {
       const Json* const value = object_.find(name);
@@ -123,6 +150,25 @@ class Writer : public FieldVisitor {
     visit_fields(nested, member);
     json[label.name] = std::move(nested.json);
   }
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+    json[label.name] = OrderedJson::object();
+    for (auto& [name, family] : optimizer.families) {
+      OptimizerGroupConfig group = optimizer.group_of_family(name);
+      OrderedJson changed = OrderedJson::object();
+      if (family.type != group.type) changed["type"] = enum_name(family.type);
+      group.type = family.type;
+      const OrderedJson usual = written(group), fields = written(family);
+      for (const auto& [key, value] : fields.items())
+        if (value != usual.at(key)) changed[key] = value;
+      if (!changed.empty()) json[label.name][name] = std::move(changed);
+    }
+  }
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>& members) {
+    if (!is_active()) return;
+    json[label.name] = OrderedJson::array();
+    for (Group& group : members) json[label.name].push_back(written(group));
+  }
   template <class Value, class... Range>
   void field(const FieldLabel& label, const Value& member, Range...) {
     if (is_active()) json[label.name] = value_of(member);
@@ -134,6 +180,12 @@ class Writer : public FieldVisitor {
   OrderedJson json = OrderedJson::object();
 
  private:
+  template <class Group>
+  static OrderedJson written(Group& group) {
+    Writer nested;
+    visit_fields(nested, group);
+    return std::move(nested.json);
+  }
   template <class Value>
   static OrderedJson value_of(const Value& value) {
     if constexpr (std::is_enum_v<Value>) {
@@ -169,6 +221,10 @@ const std::map<std::string, Json>& defaults() {
 void remove_defaults(Json& group, const std::string& pointer) {
   for (auto member = group.begin(); member != group.end();) {
     const std::string place = pointer + "/" + member.key();
+    if (place == "/optimizer/families" && !member->empty()) {  // holds nothing else
+      ++member;
+      continue;
+    }
     if (member->is_object()) remove_defaults(*member, place);
     const auto usual = defaults().find(place);
     const bool says_nothing = usual == defaults().end() ? member->empty() : *member == usual->second;
@@ -203,6 +259,18 @@ std::optional<std::int64_t> ModelConfig::skip_source(std::int64_t layer) const {
   const std::int64_t source = num_layers - 1 - layer;
   if (!unet_skips || layer < num_layers / 2 || !has_layer(layer) || !has_layer(source)) return std::nullopt;
   return source;
+}
+
+bool ModelConfig::keeps_output(std::int64_t layer) const {
+  return (unet_skips && layer < num_layers / 2) || backout_layer == layer || (skip.to && skip.from == layer);
+}
+
+const OptimizerGroupConfig& OptimizerConfig::group_of_family(const std::string& family) const {
+  if (family == "lm_head") return lm_head;
+  if (family == "embed" || family == "position_embed" || family.starts_with("value_embeds")) return embeddings;
+  const bool is_matrix = family.ends_with("_gate") || family == "attn.qkv_w" || family == "attn.qkvo_w" ||
+                         family.starts_with("attn.c_") || family.starts_with("mlp.c_");
+  return is_matrix && !family.ends_with(".bias") ? hidden_matrices : scalars;
 }
 
 std::string TrainConfig::digest() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ enum class SkipGate { kLinear, kSigmoid };
 enum class RopeWindowScaling { kNone, kYarn };
 enum class SoftcapForm { kTanh, kSigmoid };
 enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
-enum class WindowScheduleType { kConstant, kNone, kLinear, kList };
+enum class WindowScheduleType { kConstant, kNone, kLinear, kList, kStages };
 enum class WindowRounding { kFloor, kCeil };
 enum class AttentionImplementation { kTiled, kDense };
 enum class KeyBlockOrder { kAscending, kNearestFirst };
@@ -39,6 +40,9 @@ enum class OptimizerType { kAdam, kMuon };
 enum class NewtonSchulzForm { kGrouped, kTerms };
 enum class NewtonSchulzNorm { kRounded, kExact };
 enum class ScaleApplication { kRate, kUpdate };
+enum class MuonShape { kBlock, kStored };
+enum class CautiousCondition { kPositive, kNotNegative };
+enum class ResidualScaling { kNone, kBlock };
 enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
 enum class LearningRateShape { kTrapezoid, kCosine };
 enum class MomentumHold { kEnd, kLastWarmupStep };
@@ -95,6 +99,13 @@ struct ValueEmbeddingConfig {
   ValueTableLayout layout = ValueTableLayout::kSeparate;
 };
 
+/// One skip connection: x += sigmoid(skip_lambda) c at the start of layer `to`, with c the output of layer `from`
+/// (#45 on).
+struct SkipConfig {
+  std::int64_t from = 0;
+  std::optional<std::int64_t> to;  ///< null: there is none
+};
+
 /// E = model_dim / num_heads is the head width, L = num_layers.
 struct ModelConfig {
   std::int64_t num_layers = 12;
@@ -125,6 +136,9 @@ struct ModelConfig {
   SoftcapForm logit_softcap_form = SoftcapForm::kTanh;
   double logit_scale = 1.0;  ///< factor on the logits before the cap (D^-0.5 in #22 to #27)
   bool unet_skips = true;
+  SkipConfig skip;
+  /// kBlock (#45 on): a layer begins with x = resid_lambdas[i] x + x0_lambdas[i] x0, after its skip.
+  ResidualScaling residual_scaling = ResidualScaling::kNone;
   SkipGate unet_skip_gate = SkipGate::kLinear;  ///< x += w skip, or x += sigmoid(w) skip with w = -1.5 at first
   bool x0_lambdas = true;
   bool embed_norm = true;
@@ -153,6 +167,15 @@ struct ModelConfig {
   bool has_mlp(std::int64_t layer) const;
   /// The layer whose output a layer of the second half adds; nullopt: none.
   std::optional<std::int64_t> skip_source(std::int64_t layer) const;
+  /// Whether a layer of the blocks or the head reads the output of this layer again.
+  bool keeps_output(std::int64_t layer) const;
+};
+
+/// Windows from step `from` on.
+struct WindowStage {
+  std::int64_t from = 0;
+  std::int64_t long_tokens = 384;
+  std::int64_t short_tokens = 128;  ///< of attention.window.short_layers
 };
 
 struct WindowScheduleConfig {
@@ -167,16 +190,21 @@ struct WindowScheduleConfig {
   WindowRounding rounding = WindowRounding::kFloor;
   /// list only (#29 on): k windows; step s has entry min(k - 1, k s / (num_steps + 1)), rounded down
   std::vector<std::int64_t> tokens_list = {384, 896, 1408};
+  std::vector<WindowStage> stages;  ///< stages only (#42 on): ascending, the first from step 0
 };
 
 struct WindowConfig {
   WindowGranularity granularity = WindowGranularity::kBlock;
-  std::vector<std::int64_t> half_layers;  ///< these layers see max(1, n / 2) blocks when the others see n
+  std::vector<std::int64_t> half_layers;   ///< these layers see max(1, n / 2) blocks when the others see n
+  std::vector<std::int64_t> short_layers;  ///< stages only: these layers have the short windows
   WindowScheduleConfig schedule;
   std::optional<std::int64_t> final_validation_tokens;  ///< the window of the last validation; null: as scheduled
   /// In the last validation these layers see final_validation_layers_tokens instead.
   std::vector<std::int64_t> final_validation_layers;
   std::optional<std::int64_t> final_validation_layers_tokens;
+
+  /// The layers whose window is not that of most: half_layers or short_layers.
+  const std::vector<std::int64_t>& narrow_layers() const { return short_layers.empty() ? half_layers : short_layers; }
 };
 
 struct AttentionConfig {
@@ -193,7 +221,11 @@ struct AttentionConfig {
 struct OptimizerGroupConfig {
   OptimizerType type = OptimizerType::kAdam;
   double lr = 0.0;
+  /// Decay (#43 on) of the entries p that their update makes smaller: with r the rate of a step and k Muon's factors on
+  /// it, p -= k r^2 cautious_decay p where u p > 0 (k = 1 for Adam, whose u is its update), or for Muon where u p >= 0.
+  double cautious_decay = 0.0;
   // adam
+  CautiousCondition cautious_condition = CautiousCondition::kPositive;  ///< kNotNegative: u p >= 0 (#50 to #52)
   double beta1 = 0.8;
   double beta2 = 0.95;
   double eps = 1e-8;
@@ -220,6 +252,12 @@ struct OptimizerGroupConfig {
   std::optional<double> second_moment_beta2;
   bool split_qkv = true;  ///< stacked or merged QKV: three matrices, or (record #3) one of 3 D rows
   UpdateScale update_scale = UpdateScale::kSqrtRowsOverColumns;
+  double rate_multiplier = 1.0;  ///< factor on the rate beside that of update_scale (#42 on: 2 for some of the MLP)
+  /// Each matrix that is orthogonalised has its own norm and second moments, whatever parameter it is part of (#42 on).
+  bool blockwise = false;
+  /// With blockwise: the shape of the matrix, or of the parameter that holds it, chooses the factor of update_scale and
+  /// the dimension over which second moments are means (kStored up to #60).
+  MuonShape shape_of = MuonShape::kBlock;
   /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
   /// to #14).
   ScaleApplication scale_application = ScaleApplication::kRate;
@@ -238,6 +276,12 @@ struct OptimizerConfig {
   OptimizerGroupConfig lm_head{.lr = 0.008};
   OptimizerGroupConfig hidden_matrices{.type = OptimizerType::kMuon, .lr = 0.05};
   OptimizerGroupConfig scalars{.lr = 0.04};
+  /// Settings of families of parameters, by name (parameter_list.h, family_of), in place of their group's. JSON holds
+  /// only what differs from the group, so a change of the group reaches its families.
+  std::map<std::string, OptimizerGroupConfig> families;
+
+  /// The group of a family: by its name, whether or not the model has such parameters.
+  const OptimizerGroupConfig& group_of_family(const std::string& family) const;
   GradientClipConfig gradient_clip;
 };
 
@@ -325,6 +369,7 @@ struct InitConfig {
   MatrixInit lm_head = MatrixInit::kZero;
   double zero_init_std = 0.0;  ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
   double scalar_std = 0.0;     ///< noise added to the initial scalars
+  double resid_lambda = 1.1;   ///< of model.residual_scaling
   std::optional<std::string> note;
 };
 

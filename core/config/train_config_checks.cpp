@@ -123,6 +123,18 @@ void check_layers(const Checker& check, const ModelConfig& model) {
                 {"/model/unet_skip_gate", "/model/unet_skips"}, "there are no U-net skips; use \"linear\"");
 }
 
+void check_stream(const Checker& check, const ModelConfig& model) {
+  const SkipConfig& skip = model.skip;
+  check.require(!skip.to || (skip.from < *skip.to && *skip.to < model.num_layers && model.has_layer(skip.from) &&
+                             model.has_layer(*skip.to)),
+                {"/model/skip/to", "/model/skip/from", "/model/num_layers", "/model/skip_layers"},
+                "a skip leads from a layer to a later one; layer " + text(skip.from) + " and layer " +
+                    text(skip.to.value_or(0)) + " are not two such layers");
+  check.exclude(model.residual_scaling != ResidualScaling::kNone && model.x0_lambdas,
+                {"/model/residual_scaling", "/model/x0_lambdas"},
+                "both blend the input of each layer with the embedding; set x0_lambdas to false");
+}
+
 void check_gates(const Checker& check, const ModelConfig& model) {
   const auto fits = [&](std::int64_t dim, const char* pointer) {
     check.require(dim <= model.model_dim, {pointer, "/model/model_dim"},
@@ -147,6 +159,7 @@ void check_model(const Checker& check, const TrainConfig& config) {
   check_values(check, model);
   check_layers(check, model);
   check_gates(check, model);
+  check_stream(check, model);
   check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
@@ -166,6 +179,33 @@ void check_window_list(const Checker& check, const AttentionConfig& attention) {
     check.require(tokens % attention.block_size == 0,
                   {"/attention/window/schedule/tokens_list", "/attention/block_size"},
                   "windows must be multiples of block_size " + text(attention.block_size) + ", got " + text(tokens));
+  }
+}
+
+void check_window_stages(const Checker& check, const TrainConfig& config) {
+  const WindowConfig& window = config.attention.window;
+  const std::vector<WindowStage>& stages = window.schedule.stages;
+  const bool has_stages = window.schedule.type == WindowScheduleType::kStages;
+  check.exclude(!window.short_layers.empty() && !has_stages,
+                {"/attention/window/short_layers", "/attention/window/schedule/type"},
+                "short windows are those of stages; set the type to \"stages\"");
+  for (const std::int64_t layer : window.short_layers) {
+    check.require(layer < config.model.num_layers, {"/attention/window/short_layers", "/model/num_layers"},
+                  "layer " + text(layer) + " does not exist");
+  }
+  if (!has_stages) return;
+  check.exclude(!window.half_layers.empty(), {"/attention/window/half_layers", "/attention/window/schedule/type"},
+                "stages have short windows of their own; name the layers in short_layers");
+  check.require(!stages.empty() && stages.front().from == 0, {"/attention/window/schedule/stages"},
+                "the first stage must begin at step 0");
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    check.require(i == 0 || stages[i - 1].from < stages[i].from, {"/attention/window/schedule/stages"},
+                  "stage " + text(static_cast<std::int64_t>(i)) + " must begin after the one before it");
+    for (const std::int64_t tokens : {stages[i].long_tokens, stages[i].short_tokens}) {
+      check.require(
+          tokens % config.attention.block_size == 0, {"/attention/window/schedule/stages", "/attention/block_size"},
+          "windows must be multiples of block_size " + text(config.attention.block_size) + ", got " + text(tokens));
+    }
   }
 }
 
@@ -239,7 +279,41 @@ void check_attention(const Checker& check, const TrainConfig& config) {
                 {"/attention/window/half_layers", "/attention/window/granularity"},
                 "half windows are whole blocks, which this granularity cuts; set another one");
   check_window_list(check, attention);
+  check_window_stages(check, config);
   check_final_window(check, config);
+}
+
+/// Settings of a group or family that uses Muon.
+void check_muon(const Checker& check, const OptimizerGroupConfig& group, const std::string& pointer) {
+  if (group.type != OptimizerType::kMuon) return;
+  const auto place = [&](const char* field) { return pointer + "/" + field; };
+  const std::string beta2 = place("second_moment_beta2"), steps = place("ns_steps"), form = place("orthogonalizer"),
+                    blockwise = place("blockwise"), shape = place("shape_of"), decay = place("cautious_decay");
+  check.exclude(group.second_moment_beta2.value_or(0.0) >= 1.0, {beta2.c_str()}, "must be below 1");
+  check.require(group.orthogonalizer != Orthogonalizer::kPolarExpress || group.ns_steps <= kPolarExpressSteps,
+                {steps.c_str(), form.c_str()},
+                "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
+  check.exclude(group.shape_of == MuonShape::kStored && !group.blockwise, {shape.c_str(), blockwise.c_str()},
+                "it chooses between matrix and parameter where matrices are taken one by one; set blockwise to true");
+  check.exclude(group.cautious_decay != 0.0 && !group.blockwise, {decay.c_str(), blockwise.c_str()},
+                "Muon's decay takes matrices one by one; set blockwise to true");
+}
+
+void check_families(const Checker& check, const TrainConfig& config) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  for (const ParameterShape& parameter : parameter_list(config)) {
+    const bool has_muon = settings_of(optimizer, parameter.group, parameter.name).type == OptimizerType::kMuon;
+    const std::string pointer = "/optimizer/families/" + family_of(parameter.name) + "/type";
+    check.require(!has_muon || parameter.group == ParameterGroup::kHiddenMatrices, {pointer.c_str()},
+                  parameter.name + " is no matrix of the blocks, for which alone \"muon\" is defined");
+  }
+  for (const auto& [name, family] : optimizer.families) {
+    check_muon(check, family, "/optimizer/families/" + name);
+    check.exclude(
+        family.type == OptimizerType::kMuon && config.distributed.processes > 1 && !config.distributed.ragged_groups,
+        {"/distributed/ragged_groups", "/optimizer/families"},
+        "families are shared out one by one, whatever their number; set it to true");
+  }
 }
 
 void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
@@ -250,13 +324,7 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
   require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
-  check.exclude(optimizer.hidden_matrices.second_moment_beta2.value_or(0.0) >= 1.0,
-                {"/optimizer/hidden_matrices/second_moment_beta2"}, "must be below 1");
-  check.require(optimizer.hidden_matrices.type != OptimizerType::kMuon ||
-                    optimizer.hidden_matrices.orthogonalizer != Orthogonalizer::kPolarExpress ||
-                    optimizer.hidden_matrices.ns_steps <= kPolarExpressSteps,
-                {"/optimizer/hidden_matrices/ns_steps", "/optimizer/hidden_matrices/orthogonalizer"},
-                "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
+  check_muon(check, optimizer.hidden_matrices, "/optimizer/hidden_matrices");
   check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
                     !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
                 {"/optimizer/hidden_matrices/split_qkv", "/model/merged_qkv", "/model/qkv_rows"},
@@ -375,6 +443,7 @@ void check_train_config(const TrainConfig& config, const std::string& source) {
   check_model(check, config);
   check_attention(check, config);
   check_optimizer(check, config.optimizer, config.model);
+  check_families(check, config);
   check_run(check, config);
   check_precision(check, config);
   check_distributed(check, config);

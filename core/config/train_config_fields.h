@@ -3,7 +3,8 @@
 /// Each field is described only here: `nanobench list settings` and docs/settings.md are generated from this list
 /// (settings_reference.h).
 ///
-/// Visitor requirements: group(label, member) for a nested object; field(label, member, low, high) for numbers;
+/// Visitor requirements: group(label, member) for a nested object; list(label, members) for a list of them;
+/// families(label, optimizer) for those of the optimiser; field(label, member, low, high) for numbers;
 /// field(label, member) for booleans, strings, enumerations, lists and optionals; pair(label, first, second, low,
 /// high); active_when(sibling, value, wanted): the following fields apply only while the sibling field has the wanted
 /// value (writers skip inactive fields, readers reject them); active_always() ends that. FieldVisitor provides the last
@@ -71,6 +72,12 @@ void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
       c.layout);
 }
 
+template <class Visitor>
+void visit_fields(Visitor& v, SkipConfig& c) {
+  v.field({"from", "The layer whose output is added.", "layer"}, c.from, 0, 1023);
+  v.field({"to", "The layer that begins with the addition; null: none does.", "layer"}, c.to, 0, 1023);
+}
+
 /// Fields of what joins the layers: skips, gates, layouts of parameters, factors.
 template <class Visitor>
 void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
@@ -80,6 +87,10 @@ void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
           c.unet_skips);
   v.field({"unet_skip_gate", "A U-net skip is multiplied by its learned weight, or by the sigmoid of that weight."},
           c.unet_skip_gate);
+  v.group({"skip", "One skip connection, times the sigmoid of a learned number."}, c.skip);
+  v.field({"residual_scaling",
+           "Every layer blends its input with the embedding by learned weights of one list for all layers, or not."},
+          c.residual_scaling);
   v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
   v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
   v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
@@ -154,8 +165,17 @@ void visit_fields(Visitor& v, ModelConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, WindowStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"long_tokens", "Window of most layers.", "tokens"}, c.long_tokens, 1, kMaxTokens);
+  v.field({"short_tokens", "Window of the short layers.", "tokens"}, c.short_tokens, 1, kMaxTokens);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, WindowScheduleConfig& c) {
-  v.field({"type", "The window is constant, does not exist, grows linearly over the run, or takes values of a list."},
+  v.field({"type",
+           "The window is constant, does not exist, grows linearly over the run, takes values of a list, or changes at "
+           "given steps."},
           c.type);
   v.active_when("type", c.type, WindowScheduleType::kConstant);
   v.field({"tokens", "Length of the constant window.", "tokens"}, c.tokens, 1, kMaxTokens);
@@ -169,6 +189,11 @@ void visit_fields(Visitor& v, WindowScheduleConfig& c) {
   v.field({"rounding", "The window is rounded down or up."}, c.rounding);
   v.active_when("type", c.type, WindowScheduleType::kList);
   v.field({"tokens_list", "Windows of equal parts of the run.", "tokens"}, c.tokens_list, 1, kMaxTokens);
+  v.active_when("type", c.type, WindowScheduleType::kStages);
+  v.list({"stages",
+          "A list of stages: the step `from` which each holds, `long_tokens` of most layers and `short_tokens` of the "
+          "short layers."},
+         c.stages);
   v.active_always();
 }
 
@@ -179,6 +204,7 @@ void visit_fields(Visitor& v, WindowConfig& c) {
            "tokens besides the query itself."},
           c.granularity);
   v.field({"half_layers", "Layers that see half as many blocks as the others, at least one."}, c.half_layers, 0, 1023);
+  v.field({"short_layers", "Layers that have the short windows of the schedule's stages."}, c.short_layers, 0, 1023);
   v.group({"schedule", "Length of the window over the run."}, c.schedule);
   v.field({"final_validation_tokens", "Window of the last validation; null: as scheduled.", "tokens"},
           c.final_validation_tokens, 1, kMaxTokens);
@@ -210,7 +236,12 @@ template <class Visitor>
 void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"type", "Optimiser of this group of parameters; only hidden_matrices can use Muon."}, c.type);
   v.field({"lr", "Base learning rate, which the schedule multiplies."}, c.lr, 0.0, 1e3);
+  v.field({"cautious_decay",
+           "Parameters that their update makes smaller lose the square of the rate times this share of themselves."},
+          c.cautious_decay, 0.0, 1e6);
   v.active_when("type", c.type, OptimizerType::kAdam);
+  v.field({"cautious_condition", "Cautious decay needs an update towards zero, or one that is not away from it."},
+          c.cautious_condition);
   v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
   v.field({"eps", "Added to the root of Adam's second moment."}, c.eps, 0.0, 1.0);
   v.field({"eps_position", "Epsilon is added to the root of the second moment after or before its bias is corrected."},
@@ -242,6 +273,14 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"split_qkv", "Stacked or merged queries, keys and values count as three matrices; false: as one."},
           c.split_qkv);
   v.field({"update_scale", "Factor on the orthogonal update by the shape of its matrix."}, c.update_scale);
+  v.field({"rate_multiplier", "Factor on the rate beside that of the shape."}, c.rate_multiplier, 0.0, 1e3);
+  v.field({"blockwise",
+           "Each matrix that is made orthogonal has its own norm and second moments, also where several are one "
+           "parameter."},
+          c.blockwise);
+  v.field({"shape_of",
+           "With blockwise: the matrix, or the parameter that holds it, chooses factor and dimension by its shape."},
+          c.shape_of);
   v.field({"scale_application", "The scale multiplies the rate, or the update in the number type of the iterations."},
           c.scale_application);
   v.active_always();
@@ -262,6 +301,10 @@ void visit_fields(Visitor& v, OptimizerConfig& c) {
   v.group({"lm_head", "The head's matrix, unless it is the token table."}, c.lm_head);
   v.group({"hidden_matrices", "The matrices of the blocks."}, c.hidden_matrices);
   v.group({"scalars", "Mixing and skip weights, biases, and the parameters of norms."}, c.scalars);
+  v.families({"families",
+              "Families of parameters by name, such as mlp.c_proj, each with the fields of a group in which it differs "
+              "from its own."},
+             c);
   v.group({"gradient_clip", "What is done to the averaged gradients before the optimisers see them."}, c.gradient_clip);
 }
 
@@ -369,6 +412,8 @@ void visit_fields(Visitor& v, InitConfig& c) {
            "inputs."},
           c.zero_init_std, 0.0, 1e3);
   v.field({"scalar_std", "Standard deviation of the noise that is added to initial scalars."}, c.scalar_std, 0.0, 1e3);
+  v.field({"resid_lambda", "First value of the weights on a layer's input in residual_scaling."}, c.resid_lambda, -1e3,
+          1e3);
   v.field({"note", "A remark for people."}, c.note);
 }
 

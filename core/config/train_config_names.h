@@ -20,7 +20,8 @@ NB_ENUM_NAMES(WindowGranularity, {WindowGranularity::kToken, "token"},
               {WindowGranularity::kTokenBlockClipped, "token_block_clipped"}, {WindowGranularity::kBlock, "block"},
               {WindowGranularity::kTokenInclusive, "token_inclusive"});
 NB_ENUM_NAMES(WindowScheduleType, {WindowScheduleType::kConstant, "constant"}, {WindowScheduleType::kNone, "none"},
-              {WindowScheduleType::kLinear, "linear"}, {WindowScheduleType::kList, "list"});
+              {WindowScheduleType::kLinear, "linear"}, {WindowScheduleType::kList, "list"},
+              {WindowScheduleType::kStages, "stages"});
 NB_ENUM_NAMES(WindowRounding, {WindowRounding::kFloor, "floor"}, {WindowRounding::kCeil, "ceil"});
 NB_ENUM_NAMES(OptimizerType, {OptimizerType::kAdam, "adam"}, {OptimizerType::kMuon, "muon"});
 NB_ENUM_NAMES(MomentumForm, {MomentumForm::kLerp, "lerp"}, {MomentumForm::kAccumulate, "accumulate"});
@@ -49,6 +50,10 @@ NB_ENUM_NAMES(AttentionProducts, {AttentionProducts::kWarp, "warp"}, {AttentionP
 NB_ENUM_NAMES(NewtonSchulzForm, {NewtonSchulzForm::kGrouped, "grouped"}, {NewtonSchulzForm::kTerms, "terms"});
 NB_ENUM_NAMES(NewtonSchulzNorm, {NewtonSchulzNorm::kRounded, "rounded"}, {NewtonSchulzNorm::kExact, "exact"});
 NB_ENUM_NAMES(ScaleApplication, {ScaleApplication::kRate, "rate"}, {ScaleApplication::kUpdate, "update"});
+NB_ENUM_NAMES(MuonShape, {MuonShape::kBlock, "block"}, {MuonShape::kStored, "stored"});
+NB_ENUM_NAMES(CautiousCondition, {CautiousCondition::kPositive, "positive"},
+              {CautiousCondition::kNotNegative, "not_negative"});
+NB_ENUM_NAMES(ResidualScaling, {ResidualScaling::kNone, "none"}, {ResidualScaling::kBlock, "block"});
 NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
               {GradientClipType::kPerParameter, "per_parameter"});
 NB_ENUM_NAMES(LearningRateShape, {LearningRateShape::kTrapezoid, "trapezoid"}, {LearningRateShape::kCosine, "cosine"});

@@ -13,7 +13,7 @@ CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConf
   const auto is_in = [&](const std::vector<std::int64_t>& layers) {
     return std::find(layers.begin(), layers.end(), layer) != layers.end();
   };
-  uses_half_window_ = is_in(config.attention.window.half_layers);
+  uses_half_window_ = is_in(config.attention.window.narrow_layers());
   is_listed_ = is_in(config.attention.window.final_validation_layers);
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
   add_projections(parameters, prefix);

@@ -50,6 +50,9 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   smear_gate_ = parameters_.add({.name = "smear_gate.weight", .rule = InitRule::kZero});
   smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
   backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
+  skip_lambda_ = parameters_.add({.name = "skip_lambda", .values = {kSigmoidSkip}});
+  resid_lambdas_ = parameters_.add({.name = "resid_lambdas", .values = {config.init.resid_lambda}});
+  x0_lambdas_ = parameters_.add({.name = "x0_lambdas", .values = {0.0}});
   parameters_.check_complete();
   const bool is_rotary = config.model.position == PositionEncoding::kRotary;
   if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
@@ -275,6 +278,18 @@ at::Tensor GPT::up_weight(const Block& block) const {
   return config_.model.mlp_fc_transposed ? block.c_fc.weight.t().contiguous() : block.c_fc.weight;
 }
 
+/// The skip and the scaling of records #45 on.
+at::Tensor GPT::begin_block(std::size_t layer, const at::Tensor& x, const Stream& stream) const {
+  const SkipConfig& skip = config_.model.skip;
+  const auto index = static_cast<std::int64_t>(layer);
+  at::Tensor begun = x;
+  if (skip.to == index)
+    begun = weighted_sum(begun, stream.outputs[static_cast<std::size_t>(skip.from)],
+                         at::sigmoid(skip_lambda_).reshape({1}), BlendForm::kAddIndexed);
+  if (!resid_lambdas_.defined()) return begun;
+  return weighted_sum(begun, stream.x0, at::stack({resid_lambdas_[index], x0_lambdas_[index]}), BlendForm::kPair);
+}
+
 at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                              const Rounding& rounding) const {
   const Block& block = blocks_[layer];
@@ -282,7 +297,7 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
   if (blend.skip.defined())
     x = weighted_sum(x, blend.skip, blend.skip_weights, BlendForm::kAddIndexed, blend.skip_index);
   if (blend.x0.defined()) x = weighted_sum(x, blend.x0, blend.lambdas, BlendForm::kPair);
-  x = rounding.in_stream(x);
+  x = rounding.in_stream(begin_block(layer, x, stream));
   if (block.attention) {
     const at::Tensor branch =
         block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
@@ -295,9 +310,7 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
 
 /// Keeps what a later layer or the head reads.
 void GPT::keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const {
-  const bool is_skip = config_.model.unet_skips && layer < blocks_.size() / 2;
-  const bool is_backed_out = config_.model.backout_layer == static_cast<std::int64_t>(layer);
-  if (is_skip || is_backed_out) stream.outputs[layer] = x;
+  if (config_.model.keeps_output(static_cast<std::int64_t>(layer))) stream.outputs[layer] = x;
 }
 
 at::Tensor GPT::back_out(const at::Tensor& x, const Stream& stream, bool fuses) const {

@@ -22,7 +22,7 @@ struct SequenceInput {
   at::Tensor tokens;                               ///< [T] int64 or int32
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
   std::shared_ptr<const AttentionPlan> plan;       ///< plan of most layers
-  std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of attention.window.half_layers; null if there are none
+  std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of the narrow layers; null if there are none
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
   std::shared_ptr<const AttentionPlan> listed_plan;
 };
@@ -144,6 +144,7 @@ class GPT {
   bool fuses_blocks(const Rounding& rounding) const;
   BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
+  at::Tensor begin_block(std::size_t layer, const at::Tensor& x, const Stream& stream) const;
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                           const Rounding& rounding) const;
   at::Tensor up_weight(const Block& block) const;
@@ -154,9 +155,11 @@ class GPT {
   at::ScalarType dtype_;
   Parameters parameters_;
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
-  at::Tensor smear_gate_, smear_lambda_;  ///< [1, G], []; undefined without smear gate
-  at::Tensor backout_lambda_;             ///< []; undefined without backout
-  std::vector<std::int64_t> windows_;     ///< of follow_windows
+  at::Tensor smear_gate_, smear_lambda_;   ///< [1, G], []; undefined without smear gate
+  at::Tensor backout_lambda_;              ///< []; undefined without backout
+  at::Tensor skip_lambda_;                 ///< []; undefined without model.skip
+  at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L]; undefined without residual_scaling
+  std::vector<std::int64_t> windows_;      ///< of follow_windows
   Norm final_norm_;
   std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
   std::vector<Block> blocks_;

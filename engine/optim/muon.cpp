@@ -17,8 +17,11 @@ Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupCon
   build_device_batches();
   uses_kernel_ = !device_ && kernel_applies();
   if (uses_kernel_) build_kernel_matrices();
-  if (config_.second_moment_beta2)
+  if (config_.second_moment_beta2 && config_.blockwise) {
+    blockwise_moment_.emplace(parameters_, config_);
+  } else if (config_.second_moment_beta2) {
     second_moment_.emplace(parameters_, *config_.second_moment_beta2, config_.ns_dtype == NewtonSchulzDtype::kBfloat16);
+  }
   round_stored();
 }
 
@@ -150,7 +153,7 @@ void Muon::step_by_kernel() {
     const Place& place = places_[i];
     const MuonParameter& parameter = parameters_[place.parameter];
     matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
-    matrices_[i].rate = static_cast<float>(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
+    matrices_[i].rate = static_cast<float>(muon_rate(config_, parameter).at(lr_factor_));
   }
   run_kernel(momentum_);
 }
@@ -175,6 +178,8 @@ std::vector<at::Tensor> Muon::state_tensors() const {
   std::vector<at::Tensor> buffers;
   for (const Batch& batch : batches_) buffers.push_back(batch.buffer);
   if (second_moment_) buffers.insert(buffers.end(), second_moment_->moments().begin(), second_moment_->moments().end());
+  if (blockwise_moment_)
+    buffers.insert(buffers.end(), blockwise_moment_->moments().begin(), blockwise_moment_->moments().end());
   return buffers;
 }
 
@@ -211,11 +216,19 @@ std::vector<at::Tensor> Muon::orthogonal_updates() {
 void Muon::step_normalized() {
   std::vector<at::Tensor> updates = orthogonal_updates();
   std::vector<double> rates;
-  for (const MuonParameter& parameter : parameters_)
-    rates.push_back(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
+  for (const MuonParameter& parameter : parameters_) rates.push_back(muon_rate(config_, parameter).at(lr_factor_));
   if (second_moment_->normalize_(updates, rates)) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     apply_muon_update(parameters_[i], updates[i], config_, lr_factor_);
+}
+
+/// What normalises each matrix, or decays.
+void Muon::step_blockwise() {
+  std::vector<at::Tensor> updates = orthogonal_updates();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (blockwise_moment_) blockwise_moment_->normalize_(i, updates[i]);
+    apply_muon_update(parameters_[i], updates[i], config_, lr_factor_);
+  }
 }
 
 /// Rounds the parameters that are stored in bfloat16, and their momentum.
@@ -235,7 +248,9 @@ void Muon::send_numbers() {
 
 void Muon::launch() {
   const at::NoGradGuard no_grad;
-  if (second_moment_) {
+  if (config_.blockwise) {
+    step_blockwise();
+  } else if (second_moment_) {
     step_normalized();
   } else if (device_) {
     device_->launch();
@@ -254,11 +269,13 @@ at::Tensor Muon::single_update(double momentum) {
   if (device_) device_->prepare(/*lr_factor=*/1.0, momentum);
   std::vector<at::Tensor> updates = orthogonal_updates();
   if (second_moment_) second_moment_->normalize_(updates);
+  if (blockwise_moment_) blockwise_moment_->normalize_(0, updates.front());
   round_stored();
   return updates.front().view(batches_.front().buffer.sizes());
 }
 
 at::Tensor Muon::second_moments(std::size_t parameter) const {
+  if (blockwise_moment_) return blockwise_moment_->moments()[parameter];
   return second_moment_ ? second_moment_->moments()[parameter] : at::Tensor();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
@@ -30,10 +31,16 @@ struct MuonRate {
 
   double at(double lr_factor) const { return lr * lr_factor * rate_scale; }
 };
+/// Of a [rows, columns] matrix.
 MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
+/// Of the matrices of a parameter, by the shape that config.shape_of chooses.
+MuonRate muon_rate(const OptimizerGroupConfig& config, const MuonParameter& parameter);
+
+/// Rows and columns of the shape that config.shape_of chooses.
+std::pair<std::int64_t, std::int64_t> shape_for(const OptimizerGroupConfig& config, const MuonParameter& parameter);
 
 /// Applies an update that already includes the factor update_scale; `update` holds the parameter's matrices in any
-/// shape. Rounds the parameter if it is stored in bfloat16.
+/// shape. Decays with config.cautious_decay. Rounds the parameter if it is stored in bfloat16.
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor);
 

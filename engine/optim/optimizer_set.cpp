@@ -22,8 +22,14 @@ at::Tensor norm_of(const at::Tensor& gradient) {
   return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }
 
-StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup group) {
-  switch (group) {
+bool is_gate(const Parameter& parameter) {
+  return parameter.name.ends_with("_gate.weight");
+}
+
+/// With Adam.
+StoredPrecision storage_of(const PrecisionConfig& precision, const Parameter& parameter) {
+  if (is_gate(parameter)) return precision.gates;
+  switch (parameter.group) {
     case ParameterGroup::kEmbeddings: return precision.embeddings;
     case ParameterGroup::kScalars: return precision.scalars;
     case ParameterGroup::kLmHead: return precision.lm_head;
@@ -33,11 +39,10 @@ StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup grou
 }
 
 MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& precision) {
-  const bool is_gate = parameter.name.ends_with("_gate.weight");
   return {.tensor = parameter.tensor,
           .matrices = parameter.matrices,
           .matrix_columns = parameter.matrix_columns,
-          .storage = is_gate ? precision.gates : StoredPrecision::kFloat32};
+          .storage = is_gate(parameter) ? precision.gates : StoredPrecision::kFloat32};
 }
 
 /// An Adam rounds what it updates, which may be a slice; the first forward pass reads the whole.
@@ -48,11 +53,11 @@ void round_whole(at::Tensor parameter) {
 
 /// In one process on a GPU, matrices that its kernels do not take (those of gates are small) have a Muon of their own.
 std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParameter>& parameters,
-                                                   const TrainConfig& config, Communicator& communicator) {
-  const OptimizerGroupConfig& group = config.optimizer.hidden_matrices;
+                                                   const OptimizerGroupConfig& group,
+                                                   const DistributedConfig& distributed, Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> muons;
   if (communicator.size() > 1) {
-    muons.push_back(std::make_unique<ShardedMuon>(parameters, group, config.distributed, communicator));
+    muons.push_back(std::make_unique<ShardedMuon>(parameters, group, distributed, communicator));
     return muons;
   }
   std::vector<MuonParameter> taken = parameters;
@@ -65,6 +70,47 @@ std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParamet
     if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
   }
   return muons;
+}
+
+/// Indices of parameters that have the same settings, and for Adam the same storage.
+struct Training {
+  const OptimizerGroupConfig* settings;
+  StoredPrecision storage;
+  std::vector<std::size_t> parameters;
+};
+
+/// By groups, and within a group in order of the first parameter.
+std::vector<Training> trainings_of(const Parameters& parameters, const TrainConfig& config) {
+  std::vector<Training> trainings;
+  for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
+                                     ParameterGroup::kHiddenMatrices}) {
+    for (std::size_t i = 0; i < parameters.all().size(); ++i) {
+      const Parameter& parameter = parameters.all()[i];
+      if (parameter.group != group) continue;
+      const OptimizerGroupConfig* settings = &settings_of(config.optimizer, group, parameter.name);
+      const bool is_adam = settings->type == OptimizerType::kAdam;
+      const StoredPrecision storage = is_adam ? storage_of(config.precision, parameter) : StoredPrecision::kFloat32;
+      auto same = std::find_if(trainings.begin(), trainings.end(),
+                               [&](const Training& one) { return one.settings == settings && one.storage == storage; });
+      if (same == trainings.end())
+        same = trainings.insert(trainings.end(), {.settings = settings, .storage = storage, .parameters = {}});
+      same->parameters.push_back(i);
+    }
+  }
+  return trainings;
+}
+
+AdamGroup adam_group(const Training& training, const Parameters& parameters, const TrainConfig& config,
+                     const ParameterSlices& slices) {
+  AdamGroup group{.parameters = {},
+                  .config = *training.settings,
+                  .storage = training.storage,
+                  .moments = config.precision.adam_state};
+  for (const std::size_t i : training.parameters) {
+    group.parameters.push_back(slices.updated_part(i));
+    if (training.storage == StoredPrecision::kBfloat16) round_whole(parameters.all()[i].tensor);
+  }
+  return group;
 }
 
 }  // namespace
@@ -95,26 +141,19 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
   std::vector<std::unique_ptr<Optimizer>> muons;
-  for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
-                                     ParameterGroup::kHiddenMatrices}) {
-    AdamGroup adam{.parameters = {},
-                   .config = group_config(config.optimizer, group),
-                   .storage = storage_of(config.precision, group),
-                   .moments = config.precision.adam_state};
-    std::vector<MuonParameter> matrices;
-    for (std::size_t i = 0; i < parameters.all().size(); ++i) {
-      const Parameter& parameter = parameters.all()[i];
-      if (parameter.group != group) continue;
-      adam.parameters.push_back(slices.updated_part(i));
-      if (adam.config.type == OptimizerType::kAdam && adam.storage == StoredPrecision::kBfloat16)
-        round_whole(parameter.tensor);
-      matrices.push_back(muon_parameter(parameter, config.precision));
+  for (const Training& training : trainings_of(parameters, config)) {
+    if (training.settings->type == OptimizerType::kMuon) {
+      std::vector<MuonParameter> matrices;
+      for (const std::size_t i : training.parameters)
+        matrices.push_back(muon_parameter(parameters.all()[i], config.precision));
+      for (auto& muon : make_muons(matrices, *training.settings, config.distributed, communicator))
+        muons.push_back(std::move(muon));
+      continue;
     }
-    if (adam.config.type == OptimizerType::kMuon) {
-      muons = make_muons(matrices, config, communicator);
-    } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
+    AdamGroup adam = adam_group(training, parameters, config, slices);
+    if (fits_device_adam(adam)) {
       on_device[adam.config.step_every].push_back(std::move(adam));
-    } else if (!adam.parameters.empty()) {
+    } else {
       optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
       optimizers.back()->set_step_every(adam.config.step_every);
     }
@@ -134,7 +173,7 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
       slices_(parameters, config, communicator),
       optimizers_(make_optimizers(parameters, config, slices_, communicator)) {
   for (const Parameter& parameter : parameters.all()) {
-    const OptimizerGroupConfig& group = group_config(config.optimizer, parameter.group);
+    const OptimizerGroupConfig& group = settings_of(config.optimizer, parameter.group, parameter.name);
     if (group.type == OptimizerType::kAdam && group.step_every > 1)
       held_.push_back({.parameter = parameter.tensor, .step_every = group.step_every, .held = {}});
   }

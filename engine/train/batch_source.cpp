@@ -131,7 +131,7 @@ SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const Ste
                       .plan = make_plan(tokens, windows.whole),
                       .half_plan = nullptr,
                       .listed_plan = nullptr};
-  if (!config_.attention.window.half_layers.empty()) input.half_plan = make_plan(tokens, windows.half);
+  if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(tokens, windows.half);
   if (windows.listed) input.listed_plan = make_plan(tokens, windows.listed);
   return input;
 }

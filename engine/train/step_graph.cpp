@@ -52,7 +52,7 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
   windows_ = numbers(model, {2}, at::kInt).fill_(attention_.block_size);
   weight_ = numbers(model, {}, model.dtype()).fill_(weight);
   loss_ = numbers(model, {}, model.dtype());
-  const std::int64_t masks = attention_.window.half_layers.empty() ? 1 : 2;
+  const std::int64_t masks = attention_.window.narrow_layers().empty() ? 1 : 2;
   for (std::int64_t mask = 0; mask < masks; ++mask)
     masks_.emplace_back(attention_, mask_tokens_, windows_.narrow(0, mask, 1));
   loaded_.resize(masks_.size(), attention_.block_size);
