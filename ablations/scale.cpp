@@ -148,6 +148,7 @@ class Shrink {
     }
     shrink_final_window();
     shrink_documents();
+    shrink_document_stages();
     note({"/attention/block_size", "/attention/window/schedule"},
          "context: attention blocks " + text(official_.attention.block_size) + " -> " + text(to_.attention.block_size) +
              " tokens and all windows divided by " + text(divisor) +
@@ -164,6 +165,19 @@ class Shrink {
       to.final_validation_layers_tokens =
           divided(*to.final_validation_layers_tokens, scale_.context_divisor,
                   "/attention/window/final_validation_layers_tokens", "the last validation's window of some layers");
+    }
+  }
+
+  void shrink_document_stages() {
+    for (core::DataStage& stage : to_.data.stages)
+      stage.max_document_length = std::max<std::int64_t>(1, stage.max_document_length / scale_.context_divisor);
+  }
+
+  /// The stages keep their proportions.
+  void shrink_stage_lengths() {
+    for (core::DataStage& stage : to_.data.stages) {
+      stage.sequence_length = divided(stage.sequence_length * to_.data.sequence_length, official_.data.sequence_length,
+                                      "/data/stages", "a stage's sequence length times data/sequence_length");
     }
   }
 
@@ -198,6 +212,7 @@ class Shrink {
         divided(from.sequence_length, scale_.context_divisor, "/data/sequence_length", "data/sequence_length");
     to.sequence_length = std::min(context, step_tokens);
     to.sequences_per_step = divided(step_tokens, to.sequence_length, "/data/sequence_length", "the tokens of a step");
+    shrink_stage_lengths();
     share_among_ranks(step_tokens);
     widen_search();
     const std::int64_t per_rank = to.sequences_per_step / to.ranks;
@@ -305,11 +320,26 @@ class Shrink {
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
     for (core::WindowStage& stage : to_.attention.window.schedule.stages) stage.from = fewer_steps(stage.from);
+    for (core::DataStage& stage : to_.data.stages) stage.from = fewer_steps(stage.from);
+    for (core::RateStage& stage : to.learning_rate.stages) stage.from = fewer_steps(stage.from);
+    for (core::TargetStage& stage : to_.loss.multi_token) {
+      stage.from = fewer_steps(stage.from);
+      stage.to = std::max(stage.to / static_cast<double>(scale_.steps_divisor), static_cast<double>(stage.from + 1));
+    }
+    shrink_untie_step();
     if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
       to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
+  }
+
+  /// A step at which the head is updated.
+  void shrink_untie_step() {
+    std::optional<std::int64_t>& step = to_.model.untie_step;
+    if (!step || *step < 0) return;
+    const std::int64_t every = to_.optimizer.lm_head.step_every;
+    step = (fewer_steps(*step) + every) / every * every - 1;
   }
 
   /// Sets the counts that the scale gives as numbers. What an official run does not have stays absent.

@@ -63,6 +63,12 @@ struct ElementSizes {
   }
 };
 
+/// Tokens of a step; with stages on average over the run.
+double mean_tokens(const TrainConfig& config) {
+  const std::int64_t steps = std::max<std::int64_t>(1, config.run.stop_after);
+  return as_double(config.data.tokens_until(steps)) / as_double(steps);
+}
+
 /// Counts one step, except attention.
 class Counter {
  public:
@@ -71,7 +77,7 @@ class Counter {
         model_(config.model),
         size_(config, number_bytes),
         parameters_(parameter_list(config)),
-        tokens_(as_double(config.data.tokens_per_step())),
+        tokens_(mean_tokens(config)),
         sequences_(as_double(config.data.sequences_per_step)),
         width_(as_double(model_.model_dim)),
         kv_width_(as_double(model_.kv_dim())) {
@@ -172,7 +178,7 @@ class Counter {
     const double rows = as_double(model_.padded_vocab_size());
     const double weight = rows * width_, x = tokens_ * width_, logits = tokens_ * rows;
     const double weights = sequences_ * weight;  // each sequence takes them anew
-    const double cap = model_.logit_softcap ? 1 : 0;
+    const double cap = model_.logit_softcap || model_.logit_cap.scale ? 1 : 0;
     const double scale = model_.logit_scale != 1.0 ? 1 : 0;
     const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
     constexpr double kTargetBytes = 8;
@@ -243,6 +249,8 @@ class Counter {
     const auto attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
     element_wise(kResidual, (mlp_layers_ + attention_layers) * stream, 2, size_.stream);
     for (const std::int64_t layer : attention_layers_) mix_values(layer);
+    if (model_.attention_weight_lambdas != AttentionWeightLambdas::kNone) scale_weights();
+    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) element_wise(kSigmoid, tokens_, 1, size_.stream);
     if (model_.backout_layer) element_wise(kSkip, stream, 2, size_.stream);
     if (model_.smear_gate_dim > 0) {
       element_wise(kSkip, stream, 2, size_.stream);
@@ -254,12 +262,27 @@ class Counter {
     }
   }
 
+  /// attention_weight_lambdas: three matrices or all four, anew for each sequence.
+  void scale_weights() {
+    const double matrices = model_.attention_weight_lambdas == AttentionWeightLambdas::kQkv ? 3 : 4;
+    const auto layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    element_wise(kBlendOne, layers * sequences_ * matrices * width_ * width_, 1, size_.product);
+  }
+
   void mix_values(std::int64_t layer) {
     const ValueEmbeddingConfig& values = model_.value_embeddings;
     const bool has_other =
         values.source == ValueSource::kFirstLayer || values.layer_map[static_cast<std::size_t>(layer)].has_value();
     const double elements = tokens_ * kv_width_;
-    if (values.mix == ValueMix::kPair) {
+    if (model_.attention_weight_lambdas == AttentionWeightLambdas::kQkv && has_other)
+      element_wise(kBlendOne, elements, 1, size_.product);
+    if (values.mix == ValueMix::kGate && has_other) {
+      element_wise(kGate, elements, 1, size_.product);
+      element_wise(kSigmoid, tokens_ * as_double(model_.num_kv_heads), 1, size_.product);
+    }
+    if ((values.mix == ValueMix::kAdd || values.mix == ValueMix::kGate) && has_other) {
+      element_wise(kResidual, elements, 2, size_.product);
+    } else if (values.mix == ValueMix::kPair) {
       element_wise(has_other ? kBlendTwo : kBlendOne, elements, has_other ? 2 : 1, size_.product);
     } else if (values.mix == ValueMix::kLerp && has_other) {
       element_wise(kLerp, elements, 2, size_.product);

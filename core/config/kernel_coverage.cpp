@@ -43,6 +43,17 @@ bool has_early_stream(Query query) {
   return model.residual_scaling == ResidualScaling::kNone && !model.skip.to;
 }
 
+bool has_early_attention(Query query) {
+  const ModelConfig& model = query.config.model;
+  return model.attention_weight_lambdas == AttentionWeightLambdas::kNone && model.key_offset_layers.empty() &&
+         model.value_embeddings.mix != ValueMix::kAdd && model.value_embeddings.mix != ValueMix::kGate &&
+         model.paired_head_layers.empty() && model.rope.pairing == RopePairing::kHalf;
+}
+
+bool has_one_target(Query query) {
+  return query.config.loss.multi_token.empty() && !query.config.model.logit_cap.scale;
+}
+
 bool has_whole_matrix_units(Query query) {
   const std::vector<ParameterShape> parameters = parameter_list(query.config);
   return std::all_of(parameters.begin(), parameters.end(), [](const ParameterShape& parameter) {
@@ -70,6 +81,14 @@ const KernelCondition kPlainAdam{"Adam without cautious decay",
                                  has_plain_adam};
 const KernelCondition kEarlyStream{
     "a residual stream as up to record 41", {"/model/residual_scaling", "/model/skip/to"}, has_early_stream};
+const KernelCondition kEarlyAttention{
+    "attention as up to record 41",
+    {"/model/attention_weight_lambdas", "/model/key_offset_layers", "/model/value_embeddings/mix",
+     "/model/paired_head_layers", "/model/rope/pairing"},
+    has_early_attention};
+const KernelCondition kOneTarget{"one target a token, and the softcap of records up to 53",
+                                 {"/loss/multi_token", "/model/logit_cap/scale"},
+                                 has_one_target};
 const KernelCondition kFloat32Loss{"a loss in float32", {"/precision/cross_entropy"}, [](Query query) {
                                      return query.config.precision.cross_entropy == StoredPrecision::kFloat32;
                                    }};
@@ -104,6 +123,7 @@ KernelRow cpu_blocks() {
            kNoBias,
            kReluSquared,
            kEarlyStream,
+           kEarlyAttention,
            {"rotary tables in float32",
             {"/precision/rotary_tables"},
             [](Query query) { return query.config.precision.rotary_tables == RotaryPrecision::kFloat32; }},
@@ -132,6 +152,7 @@ KernelRow gpu_blocks() {
            kNoBias,
            kReluSquared,
            kEarlyStream,
+           kEarlyAttention,
            {"a model dimension that is a multiple of 8, up to 1,024",
             {"/model/model_dim"},
             [](Query query) {
@@ -182,6 +203,7 @@ KernelRow cpu_head() {
           {kFloat32,
            kFloat32Activations,
            kFloat32Loss,
+           kOneTarget,
            {"a head in the precision of the activations", {"/precision/head"}, [](Query query) {
               return query.config.precision.head == HeadPrecision::kActivations;
             }}}};
@@ -191,6 +213,7 @@ KernelRow gpu_head() {
   return {StepPart::kHead,
           KernelDevice::kGpu,
           {kGpuBlocks,
+           kOneTarget,
            {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
             [](Query query) {

@@ -20,6 +20,7 @@ class Lister {
     norm("ln_f");
     if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
     if (model_.skip.to) scalars("skip_lambda", {});
+    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) matrix("skip_gate.weight", {1, model_.skip.gate_dim});
     if (model_.residual_scaling == ResidualScaling::kBlock) {
       scalars("resid_lambdas", {model_.num_layers});
       scalars("x0_lambdas", {model_.num_layers});
@@ -63,6 +64,9 @@ class Lister {
     if (model_.has_attention(layer)) {
       norm(prefix + "ln_1");
       attention(prefix + "attn.");
+      const ValueEmbeddingConfig& values = model_.value_embeddings;
+      if (values.mix == ValueMix::kGate && values.layer_map[static_cast<std::size_t>(layer)])
+        matrix(prefix + "attn.ve_gate.weight", {model_.num_kv_heads, values.gate_dim});
     }
     if (model_.has_mlp(layer)) {
       norm(prefix + "ln_2");
@@ -72,7 +76,8 @@ class Lister {
       } else {
         linear(first, {hidden, width}, hidden);
       }
-      linear(prefix + "mlp.c_proj", {width, hidden}, width);
+      const Dimensions second = model_.mlp_proj_transposed ? Dimensions{hidden, width} : Dimensions{width, hidden};
+      linear(prefix + "mlp.c_proj", second, width);
     }
     if (model_.x0_lambdas) scalars(prefix + "lambdas", {2});
   }
@@ -91,7 +96,9 @@ class Lister {
       linear(prefix + "c_v", {model_.kv_dim(), width}, model_.kv_dim());
     }
     if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
-    if (model_.value_embeddings.mix == ValueMix::kPair) scalars(prefix + "lambdas", {2});
+    if (model_.value_embeddings.mix == ValueMix::kPair ||
+        model_.attention_weight_lambdas != AttentionWeightLambdas::kNone)
+      scalars(prefix + "lambdas", {2});
     if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
     if (model_.attention_gate_dim > 0)
       matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
@@ -105,7 +112,12 @@ class Lister {
   void qkvo(const std::string& name) {
     const std::int64_t width = model_.model_dim;
     const bool is_wide = model_.merged_qkvo == MergedQkvo::kWide;
-    matrix(name, is_wide ? Dimensions{width, 4 * width} : Dimensions{4, width, width}, 4);
+    const bool has_rows = model_.merged_qkvo == MergedQkvo::kRows;
+    matrix(name,
+           is_wide    ? Dimensions{width, 4 * width}
+           : has_rows ? Dimensions{4 * width, width}
+                      : Dimensions{4, width, width},
+           4);
     if (is_wide) parameters_.back().matrix_columns = width;
   }
 

@@ -16,6 +16,17 @@ const WindowStage& stage_at(const WindowScheduleConfig& schedule, std::int64_t s
   return *std::prev(next);
 }
 
+/// The trapezoid with stages: none of it is approximate, so the extension has exactly the floor.
+double staged_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
+  const LearningRateConfig& rate = schedule.learning_rate;
+  double factor = 1.0;
+  for (const RateStage& stage : rate.stages)
+    if (stage.from <= step) factor = stage.factor;
+  const double remaining = static_cast<double>(schedule.num_steps - step);
+  const double w = rate.cooldown_steps == 0.0 ? 1.0 : std::clamp(remaining / rate.cooldown_steps, 0.0, 1.0);
+  return factor * w + (1.0 - w) * rate.floor;
+}
+
 }  // namespace
 
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
@@ -30,6 +41,7 @@ double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
     const double fraction = 1.0 - remaining / static_cast<double>(end - rate.warmup_steps);
     return rate.floor + (1.0 - rate.floor) * 0.5 * (1.0 + std::cos(std::numbers::pi * fraction));
   }
+  if (!rate.stages.empty()) return staged_rate_factor(schedule, step);
   if (remaining > rate.cooldown_steps || rate.cooldown_steps == 0.0) return 1.0;
   const double w = remaining / rate.cooldown_steps;
   return w + (1.0 - w) * rate.floor;
@@ -118,6 +130,19 @@ double grown_attention_scale(const ModelConfig& model, const std::vector<std::in
     scale *= model.attention_scale_growth * std::log(ratio) + 1.0;
   }
   return scale;
+}
+
+std::vector<double> target_weights(const LossConfig& loss, std::int64_t step) {
+  const auto next = std::find_if(loss.multi_token.begin(), loss.multi_token.end(),
+                                 [step](const TargetStage& stage) { return stage.from > step; });
+  if (next == loss.multi_token.begin()) return {1.0};
+  const TargetStage& stage = *std::prev(next);
+  const auto from = static_cast<double>(stage.from);
+  const double fraction = std::min((static_cast<double>(step) - from) / (stage.to - from), 1.0);
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < stage.start.size(); ++i)
+    weights.push_back(stage.start[i] + (stage.end[i] - stage.start[i]) * fraction);
+  return weights;
 }
 
 bool window_changes_attention(const ModelConfig& model) {

@@ -51,6 +51,10 @@ std::vector<std::int64_t> window_history(const AttentionConfig& attention, const
 /// The attention scale after the changes of `history`; REQUIRES model.attention_scale if it grows.
 double grown_attention_scale(const ModelConfig& model, const std::vector<std::int64_t>& history);
 
+/// Weights of the targets of a token at step s: of the next token, of the one after it, and so on. {1} without
+/// loss.multi_token.
+std::vector<double> target_weights(const LossConfig& loss, std::int64_t step);
+
 /// Whether anything but the mask changes with the window (model.rope.window_scaling, model.attention_scale_growth).
 bool window_changes_attention(const ModelConfig& model);
 

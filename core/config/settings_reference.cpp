@@ -89,7 +89,8 @@ class ReferenceLister {
   }
   template <class Entry>
   void field(const FieldLabel& label, const std::vector<Entry>& member) {
-    SettingReference& setting = add(label, SettingType::kIntegerList);
+    constexpr bool is_number = std::is_same_v<Entry, double>;
+    SettingReference& setting = add(label, is_number ? SettingType::kNumberList : SettingType::kIntegerList);
     setting.default_value = json_of(member);
     setting.is_optional = kIsOptional<Entry>;
   }

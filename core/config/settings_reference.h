@@ -11,12 +11,24 @@
 
 namespace nanobench::core {
 
-enum class SettingType { kGroup, kBoolean, kInteger, kNumber, kText, kEnumeration, kIntegerList, kNumberPair, kGroups };
+enum class SettingType {
+  kGroup,
+  kBoolean,
+  kInteger,
+  kNumber,
+  kText,
+  kEnumeration,
+  kIntegerList,
+  kNumberPair,
+  kNumberList,
+  kGroups
+};
 
 NB_ENUM_NAMES(SettingType, {SettingType::kGroup, "group"}, {SettingType::kBoolean, "boolean"},
               {SettingType::kInteger, "integer"}, {SettingType::kNumber, "number"}, {SettingType::kText, "text"},
               {SettingType::kEnumeration, "enumeration"}, {SettingType::kIntegerList, "list of integers"},
-              {SettingType::kNumberPair, "two numbers"}, {SettingType::kGroups, "groups"});
+              {SettingType::kNumberPair, "two numbers"}, {SettingType::kNumberList, "list of numbers"},
+              {SettingType::kGroups, "groups"});
 
 struct SettingRange {
   OrderedJson low, high;  ///< numbers

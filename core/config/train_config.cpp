@@ -84,6 +84,18 @@ class Reader : public FieldVisitor {
              std::int64_t high) {
     if (present(label.name)) member = list(label.name, low, high, true);
   }
+  void field(const FieldLabel& label, std::vector<double>& member, double low, double high) {
+    if (!present(label.name)) return;
+    const Json& value = object_.at(label.name);
+    const bool fits = value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& item) {
+                        return item.is_number() && item.get<double>() >= low && item.get<double>() <= high;
+                      });
+    if (!fits) {
+      object_.fail(label.name, "expected a list of numbers from " + Json(low).dump() + " to " + Json(high).dump() +
+                                   ", got " + value.dump());
+    }
+    member = value.get<std::vector<double>>();
+  }
   void pair(const FieldLabel& label, double& first, double& second, double low, double high) {
     if (!present(label.name)) return;
     const Json& value = object_.at(label.name);
@@ -259,6 +271,27 @@ std::optional<std::int64_t> ModelConfig::skip_source(std::int64_t layer) const {
   const std::int64_t source = num_layers - 1 - layer;
   if (!unet_skips || layer < num_layers / 2 || !has_layer(layer) || !has_layer(source)) return std::nullopt;
   return source;
+}
+
+const DataStage* DataConfig::stage_of(std::int64_t step) const {
+  const auto next =
+      std::find_if(stages.begin(), stages.end(), [step](const DataStage& stage) { return stage.from > step; });
+  return next == stages.begin() ? nullptr : &*std::prev(next);
+}
+
+std::int64_t DataConfig::length_of_step(std::int64_t step) const {
+  const DataStage* const stage = stage_of(step);
+  return stage == nullptr ? sequence_length : stage->sequence_length;
+}
+
+std::int64_t DataConfig::tokens_until(std::int64_t steps) const {
+  if (stages.empty()) return steps * tokens_per_step();
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::int64_t end = i + 1 < stages.size() ? std::min(steps, stages[i + 1].from) : steps;
+    tokens += std::max<std::int64_t>(0, end - stages[i].from) * stages[i].sequence_length * sequences_per_step;
+  }
+  return tokens;
 }
 
 bool ModelConfig::keeps_output(std::int64_t layer) const {

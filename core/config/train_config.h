@@ -24,9 +24,15 @@ enum class Activation { kReluSquared, kGelu, kGeluTanh };
 enum class QkNormPosition { kBeforeRotation, kAfterRotation };
 enum class ValueTableLayout { kSeparate, kJoined };
 enum class ValueSource { kNone, kFirstLayer, kTokens };
-enum class ValueMix { kNone, kLerp, kPair };
+enum class ValueMix { kNone, kLerp, kPair, kAdd, kGate };
+enum class RopePairing { kHalf, kAdjacent };
+enum class HeadPairing { kHalves, kNeighbours };
+enum class LateSkipGate { kNone, kX0 };
+enum class TargetNormalizer { kExisting, kAll };
 enum class QkvRows { kSeparate, kStacked };
-enum class MergedQkvo { kOff, kBatched, kWide };
+enum class MergedQkvo { kOff, kBatched, kWide, kRows };
+enum class AttentionWeightLambdas { kNone, kQkv, kQkvAndOutput };
+enum class KeyOffsetDims { kUpperHalf, kQuarters };
 enum class SkipGate { kLinear, kSigmoid };
 enum class RopeWindowScaling { kNone, kYarn };
 enum class SoftcapForm { kTanh, kSigmoid };
@@ -41,6 +47,7 @@ enum class NewtonSchulzForm { kGrouped, kTerms };
 enum class NewtonSchulzNorm { kRounded, kExact };
 enum class ScaleApplication { kRate, kUpdate };
 enum class MuonShape { kBlock, kStored };
+enum class MeanAxis { kShape, kRow };
 enum class CautiousCondition { kPositive, kNotNegative };
 enum class ResidualScaling { kNone, kBlock };
 enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
@@ -85,6 +92,7 @@ struct RopeConfig {
   std::int64_t max_seq_len = 65536;  ///< positions; with learned positions, rows of their table
   /// kYarn (#31 on): each change of the attention window slows the frequencies down (engine/ops/rotary.h).
   RopeWindowScaling window_scaling = RopeWindowScaling::kNone;
+  RopePairing pairing = RopePairing::kHalf;  ///< pairs are (j, j + E/2), or (#58 on) (2j, 2j + 1)
 };
 
 struct ValueEmbeddingConfig {
@@ -97,6 +105,10 @@ struct ValueEmbeddingConfig {
   /// kJoined: the tables are side by side in one matrix of num_tables * Hkv * E columns (records #14, #15); same
   /// numbers.
   ValueTableLayout layout = ValueTableLayout::kSeparate;
+  /// kGate (#55 on): v_h + 2 sigmoid((W a)_h) u_h, with a the first gate_dim features of the attention's normalised
+  /// input. In split_gate_layers (#70 on) a is half of those, and as many of u.
+  std::int64_t gate_dim = 12;
+  std::vector<std::int64_t> split_gate_layers;
 };
 
 /// One skip connection: x += sigmoid(skip_lambda) c at the start of layer `to`, with c the output of layer `from`
@@ -104,6 +116,16 @@ struct ValueEmbeddingConfig {
 struct SkipConfig {
   std::int64_t from = 0;
   std::optional<std::int64_t> to;  ///< null: there is none
+  /// kX0 (#55 on): a second factor, 2 sigmoid of a learned combination of the first gate_dim features of x0.
+  LateSkipGate gate = LateSkipGate::kNone;
+  std::int64_t gate_dim = 12;
+};
+
+/// Logits are scale sigmoid((z + shift) / divisor) (#54 on).
+struct LogitCapConfig {
+  std::optional<double> scale;  ///< null: they are not; logit_softcap may act
+  double shift = 5.0;
+  double divisor = 7.5;
 };
 
 /// E = model_dim / num_heads is the head width, L = num_layers.
@@ -134,6 +156,7 @@ struct ModelConfig {
   std::vector<std::int64_t> skip_layers;
   std::optional<double> logit_softcap = 30.0;
   SoftcapForm logit_softcap_form = SoftcapForm::kTanh;
+  LogitCapConfig logit_cap;
   double logit_scale = 1.0;  ///< factor on the logits before the cap (D^-0.5 in #22 to #27)
   bool unet_skips = true;
   SkipConfig skip;
@@ -143,11 +166,30 @@ struct ModelConfig {
   bool x0_lambdas = true;
   bool embed_norm = true;
   bool tied_head = false;
+  /// The head and the token table are one up to the update of this step, at which Adam's state of the head is copied to
+  /// the table (#53 on); -1: never, but both start alike; null: nothing of this.
+  std::optional<std::int64_t> untie_step;
   bool merged_qkv = false;
   QkvRows qkv_rows = QkvRows::kSeparate;
-  /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C). Each
-  /// of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
+  /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C) or
+  /// (4 C, C). Each of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
   MergedQkvo merged_qkvo = MergedQkvo::kOff;
+  /// attn.lambdas multiply weights (#47 on): the first those of queries, keys and values; the second the value
+  /// embedding (kQkv), or the weight of the output (kQkvAndOutput, #48 on).
+  AttentionWeightLambdas attention_weight_lambdas = AttentionWeightLambdas::kNone;
+  /// In these layers (#58 on) queries, keys and values [T, H, E] are read as [2 T, H / 2, E], with the window and the
+  /// documents of the longer sequence, so that one of two heads sees the other's keys.
+  std::vector<std::int64_t> paired_head_layers;
+  /// kHalves: in memory order, so heads h and h + H / 2 are a pair, while positions are 2 t + h mod 2 whatever the row.
+  /// kNeighbours: heads 2 p and 2 p + 1 are, and each row has its own position.
+  HeadPairing paired_head_order = HeadPairing::kHalves;
+  /// In these layers keys take some dimensions from the key before them, after norm and rotation (#49 on). The first
+  /// keeps its own; documents do not matter.
+  std::vector<std::int64_t> key_offset_layers;
+  /// kUpperHalf: dimensions from E / 2 on. kQuarters: E / 4 to E / 2 and 3 E / 4 to E, which stand still where pairs
+  /// are halves.
+  KeyOffsetDims key_offset_dims = KeyOffsetDims::kUpperHalf;
+  bool mlp_proj_transposed = false;  ///< the second matrix of the MLP is stored as (hidden, C)
   bool mlp_fc_transposed = false;  ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
   std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features
   std::int64_t smear_gate_dim = 0;      ///< G > 0: each embedding gets a gated share of the one before it
@@ -258,6 +300,7 @@ struct OptimizerGroupConfig {
   /// With blockwise: the shape of the matrix, or of the parameter that holds it, chooses the factor of update_scale and
   /// the dimension over which second moments are means (kStored up to #60).
   MuonShape shape_of = MuonShape::kBlock;
+  MeanAxis mean_axis = MeanAxis::kShape;  ///< with blockwise; kRow: means over each row, whatever the shape
   /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
   /// to #14).
   ScaleApplication scale_application = ScaleApplication::kRate;
@@ -285,6 +328,12 @@ struct OptimizerConfig {
   GradientClipConfig gradient_clip;
 };
 
+/// A factor on all rates from step `from` on.
+struct RateStage {
+  std::int64_t from = 0;
+  double factor = 1.0;
+};
+
 struct LearningRateConfig {
   /// kTrapezoid: flat, then linear over cooldown_steps; kCosine: cosine from the end of the warm-up to num_steps
   /// (record #1).
@@ -293,6 +342,9 @@ struct LearningRateConfig {
   double cooldown_steps = 600;    ///< trapezoid only
   double floor = 0.0;             ///< final fraction of the base rate
   bool covers_extension = false;  ///< the schedule ends with the extension, not with num_steps (#41)
+  /// Trapezoid only (#46 on): the factor of the last stage that has begun multiplies the rate, but not its floor; and
+  /// the extension has exactly the floor. Empty: 1 throughout.
+  std::vector<RateStage> stages;
 };
 
 struct MomentumConfig {
@@ -332,15 +384,29 @@ struct LoaderConfig {
   TokenDtype token_dtype = TokenDtype::kInt64;   ///< dtype of the model's inputs
 };
 
+/// Training sequences from step `from` on; their number stays.
+struct DataStage {
+  std::int64_t from = 0;
+  std::int64_t sequence_length = 16384;
+  std::int64_t max_document_length = 2048;
+};
+
 struct DataConfig {
   std::int64_t sequence_length = 65536;  ///< T, tokens
   std::int64_t sequences_per_step = 8;
   std::int64_t ranks = 8;
   LoaderConfig loader;
+  /// Ascending, the first from step 0 (#46 on); empty: sequence_length throughout, which is the longest of them.
+  std::vector<DataStage> stages;
   std::int64_t val_sequences = 160;
   std::optional<std::int64_t> val_sequence_length;  ///< null: sequence_length
 
   std::int64_t tokens_per_step() const { return sequence_length * sequences_per_step; }
+  /// The stage of a step; nullptr: there are none.
+  const DataStage* stage_of(std::int64_t step) const;
+  std::int64_t length_of_step(std::int64_t step) const;
+  /// Of the first `steps` steps together.
+  std::int64_t tokens_until(std::int64_t steps) const;
   std::int64_t val_length() const { return val_sequence_length.value_or(sequence_length); }
 };
 
@@ -355,6 +421,22 @@ struct RunConfig {
   GradientReduction gradient_reduction = GradientReduction::kMean;
   LossReduction loss_reduction = LossReduction::kMean;  ///< kSum: gradients of the sum over a sequence's tokens (#21)
   std::vector<std::int64_t> gradient_steps;             ///< a trace keeps the gradients of these steps
+};
+
+/// Weights of a token's targets over some steps, linear in between.
+struct TargetStage {
+  std::int64_t from = 0;
+  double to = 1.0;            ///< steps; need not be whole
+  std::vector<double> start;  ///< weight of the next token, of the one after it, ...
+  std::vector<double> end;
+};
+
+/// The training loss; validation has the next token alone.
+struct LossConfig {
+  std::vector<TargetStage> multi_token;  ///< empty: the next token; else ascending, the first from step 0 (#53 on)
+  /// kAll (#79 on): in gradients the softmax counts for all weights at the end of a sequence too, where targets are
+  /// missing. The loss is not affected, so they are not quite its gradients.
+  TargetNormalizer multi_token_normalizer = TargetNormalizer::kExisting;
 };
 
 /// Initial values of parameters that no file provides. A parameter's values depend only on (the run's seed, name,
@@ -450,6 +532,7 @@ struct TrainConfig {
   ScheduleConfig schedule;
   DataConfig data;
   RunConfig run;
+  LossConfig loss;
   InitConfig init;
   PrecisionConfig precision;
   DistributedConfig distributed;

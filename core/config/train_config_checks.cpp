@@ -135,6 +135,86 @@ void check_stream(const Checker& check, const ModelConfig& model) {
                 "both blend the input of each layer with the embedding; set x0_lambdas to false");
 }
 
+void check_late_attention(const Checker& check, const ModelConfig& model) {
+  for (const std::int64_t layer : model.key_offset_layers) {
+    check.require(layer < model.num_layers && model.has_attention(layer),
+                  {"/model/key_offset_layers", "/model/num_layers", "/model/attention_skip_layers"},
+                  "layer " + text(layer) + " has no attention");
+  }
+  for (const std::int64_t layer : model.paired_head_layers) {
+    check.require(layer < model.num_layers && model.has_attention(layer),
+                  {"/model/paired_head_layers", "/model/num_layers", "/model/attention_skip_layers"},
+                  "layer " + text(layer) + " has no attention");
+    check.exclude(std::find(model.key_offset_layers.begin(), model.key_offset_layers.end(), layer) !=
+                      model.key_offset_layers.end(),
+                  {"/model/paired_head_layers", "/model/key_offset_layers"},
+                  "layer " + text(layer) + " is in both; keys of paired heads have no key of their own before them");
+  }
+  check.exclude(
+      !model.paired_head_layers.empty() && (model.num_heads % 2 != 0 || model.num_kv_heads != model.num_heads),
+      {"/model/paired_head_layers", "/model/num_heads", "/model/num_kv_heads"},
+      "paired heads need an even number of heads, and as many of keys and values");
+  const ValueEmbeddingConfig& values = model.value_embeddings;
+  check.require(values.mix != ValueMix::kGate || values.gate_dim <= model.model_dim,
+                {"/model/value_embeddings/gate_dim", "/model/model_dim"},
+                "the gates read " + text(values.gate_dim) + " features, but model_dim is " + text(model.model_dim));
+  check.require(!model.skip.to || model.skip.gate == LateSkipGate::kNone || model.skip.gate_dim <= model.model_dim,
+                {"/model/skip/gate_dim", "/model/model_dim"},
+                "the gate reads " + text(model.skip.gate_dim) + " features, but model_dim is " + text(model.model_dim));
+  const bool scales = model.attention_weight_lambdas != AttentionWeightLambdas::kNone;
+  check.exclude(scales && (values.mix == ValueMix::kPair || values.mix == ValueMix::kLerp),
+                {"/model/attention_weight_lambdas", "/model/value_embeddings/mix"},
+                "both would use the learned numbers of a layer; set the mix to \"add\" or \"none\"");
+  check.exclude(scales && model.bias, {"/model/attention_weight_lambdas", "/model/bias"},
+                "scaled projections have no bias");
+  const bool adds = values.mix == ValueMix::kAdd || values.mix == ValueMix::kGate;
+  check.exclude(adds && values.source != ValueSource::kTokens,
+                {"/model/value_embeddings/mix", "/model/value_embeddings/source"},
+                "\"add\" and \"gate\" add the rows of value tables; set the source to \"tokens\"");
+}
+
+void check_loss(const Checker& check, const TrainConfig& config) {
+  const std::vector<TargetStage>& stages = config.loss.multi_token;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    check.require(i == 0 ? stages[i].from == 0 : stages[i - 1].from < stages[i].from, {"/loss/multi_token"},
+                  "the first stage must begin at step 0, and each after the one before it");
+    check.require(!stages[i].start.empty() && stages[i].start.size() == stages[i].end.size() &&
+                      stages[i].to > static_cast<double>(stages[i].from),
+                  {"/loss/multi_token"},
+                  "stage " + text(static_cast<std::int64_t>(i)) +
+                      " needs as many weights at its start as at its end, and an end after its start");
+  }
+  const ModelConfig& model = config.model;
+  const bool is_late = !stages.empty() || model.logit_cap.scale.has_value();
+  check.exclude(is_late && config.precision.cross_entropy == StoredPrecision::kBfloat16,
+                {"/precision/cross_entropy", "/loss/multi_token", "/model/logit_cap/scale"},
+                "several targets and this cap have a loss in float32; set cross_entropy to \"float32\"");
+  check.exclude(model.logit_cap.scale && model.logit_softcap, {"/model/logit_cap/scale", "/model/logit_softcap"},
+                "logits have one cap; set logit_softcap to null");
+}
+
+void check_untie(const Checker& check, const TrainConfig& config) {
+  const ModelConfig& model = config.model;
+  if (!model.untie_step) return;
+  check.exclude(model.tied_head, {"/model/untie_step", "/model/tied_head"},
+                "a tied head has no matrix that could be untied; set tied_head to false");
+  check.require(model.embedding_rows() == model.padded_vocab_size(),
+                {"/model/untie_step", "/model/vocab_pad_embeddings", "/model/vocab_pad_multiple"},
+                "the head has the rows of the table: set vocab_pad_embeddings to true or vocab_pad_multiple to 1");
+  const OptimizerGroupConfig& head = settings_of(config.optimizer, ParameterGroup::kLmHead, "lm_head.weight");
+  const OptimizerGroupConfig& table = settings_of(config.optimizer, ParameterGroup::kEmbeddings, "embed.weight");
+  check.require(
+      head.step_every == table.step_every,
+      {"/model/untie_step", "/optimizer/lm_head/step_every", "/optimizer/embeddings/step_every", "/optimizer/families"},
+      "head and table are updated at the same steps while they are one; make step_every equal");
+  check.require(*model.untie_step < 0 || (*model.untie_step + 1) % head.step_every == 0,
+                {"/model/untie_step", "/optimizer/lm_head/step_every"},
+                "must be a step at which the head is updated, every " + text(head.step_every) + " steps");
+  check.exclude(config.distributed.gradient_sums == GradientSums::kOwners,
+                {"/model/untie_step", "/distributed/gradient_sums"},
+                "the head needs the whole gradient of the table; set gradient_sums to \"all_processes\"");
+}
+
 void check_gates(const Checker& check, const ModelConfig& model) {
   const auto fits = [&](std::int64_t dim, const char* pointer) {
     check.require(dim <= model.model_dim, {pointer, "/model/model_dim"},
@@ -160,6 +240,7 @@ void check_model(const Checker& check, const TrainConfig& config) {
   check_layers(check, model);
   check_gates(check, model);
   check_stream(check, model);
+  check_late_attention(check, model);
   check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
@@ -295,6 +376,9 @@ void check_muon(const Checker& check, const OptimizerGroupConfig& group, const s
                 "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
   check.exclude(group.shape_of == MuonShape::kStored && !group.blockwise, {shape.c_str(), blockwise.c_str()},
                 "it chooses between matrix and parameter where matrices are taken one by one; set blockwise to true");
+  const std::string axis = place("mean_axis");
+  check.exclude(group.mean_axis == MeanAxis::kRow && !group.blockwise, {axis.c_str(), blockwise.c_str()},
+                "it belongs to second moments of single matrices; set blockwise to true");
   check.exclude(group.cautious_decay != 0.0 && !group.blockwise, {decay.c_str(), blockwise.c_str()},
                 "Muon's decay takes matrices one by one; set blockwise to true");
 }
@@ -389,6 +473,34 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   }
 }
 
+void check_stages(const Checker& check, const TrainConfig& config) {
+  const DataConfig& data = config.data;
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i < data.stages.size(); ++i) {
+    const DataStage& stage = data.stages[i];
+    check.require(i == 0 ? stage.from == 0 : data.stages[i - 1].from < stage.from, {"/data/stages"},
+                  "the first stage must begin at step 0, and each after the one before it");
+    check.require(stage.sequence_length % config.attention.block_size == 0, {"/data/stages", "/attention/block_size"},
+                  "sequences of " + text(stage.sequence_length) +
+                      " tokens are not a multiple of attention/block_size " + text(config.attention.block_size));
+    longest = std::max(longest, stage.sequence_length);
+  }
+  check.require(data.stages.empty() || longest == data.sequence_length, {"/data/sequence_length", "/data/stages"},
+                "must be that of the longest stage, " + text(longest));
+  check.exclude(!data.stages.empty() && data.loader.alignment != BatchAlignment::kDocuments,
+                {"/data/stages", "/data/loader/alignment"},
+                "only sequences of whole documents change their length; set the alignment to \"documents\"");
+  const LearningRateConfig& rate = config.schedule.learning_rate;
+  for (std::size_t i = 0; i < rate.stages.size(); ++i) {
+    check.require(i == 0 ? rate.stages[i].from == 0 : rate.stages[i - 1].from < rate.stages[i].from,
+                  {"/schedule/learning_rate/stages"},
+                  "the first stage must begin at step 0, and each after the one before it");
+  }
+  check.exclude(!rate.stages.empty() && rate.covers_extension,
+                {"/schedule/learning_rate/stages", "/schedule/learning_rate/covers_extension"},
+                "with stages the extension has the floor; set covers_extension to false");
+}
+
 void check_alignment(const Checker& check, const LoaderConfig& loader) {
   const bool is_aligned = loader.alignment != BatchAlignment::kNone;
   check.exclude(is_aligned && loader.position != LoaderPosition::kGlobal,
@@ -425,6 +537,7 @@ void check_run(const Checker& check, const TrainConfig& config) {
                 text(config.run.stop_after) + " is beyond the " + text(config.schedule.total_steps()) +
                     " steps of schedule/num_steps and extension_steps");
   check_alignment(check, data.loader);
+  check_stages(check, config);
   check_search_window(check, data.loader);
   const LearningRateConfig& rate = config.schedule.learning_rate;
   check.require(
@@ -444,6 +557,8 @@ void check_train_config(const TrainConfig& config, const std::string& source) {
   check_attention(check, config);
   check_optimizer(check, config.optimizer, config.model);
   check_families(check, config);
+  check_loss(check, config);
+  check_untie(check, config);
   check_run(check, config);
   check_precision(check, config);
   check_distributed(check, config);

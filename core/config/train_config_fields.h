@@ -54,6 +54,7 @@ void visit_fields(Visitor& v, RopeConfig& c) {
           c.max_seq_len, 1, kMaxTokens);
   v.field({"window_scaling", "Each change of the attention window slows the rotary frequencies down (YaRN), or not."},
           c.window_scaling);
+  v.field({"pairing", "Rotated pairs are halves of a head apart, or neighbours."}, c.pairing);
 }
 
 template <class Visitor>
@@ -65,17 +66,31 @@ void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
   v.field({"num_tables", "Number of value tables; 0 unless the source is \"tokens\".", "tables"}, c.num_tables, 0,
           1024);
   v.field({"layer_map", "The value table of each layer, or null; one entry a layer."}, c.layer_map, 0, 1023);
-  v.field({"mix", "How values are mixed: not at all, by one weight a layer (v + w (v1 - v)), or by a pair of weights."},
+  v.field({"mix",
+           "How values are mixed: not at all, by one weight a layer (v + w (v1 - v)), by a pair of weights, as a sum, "
+           "or as a sum with learned gates."},
           c.mix);
   v.field(
       {"layout", "The tables are separate parameters, or lie side by side in one matrix. The numbers are the same."},
       c.layout);
+  v.field({"gate_dim", "Features that the gates of values read.", "features"}, c.gate_dim, 1, 1 << 20);
+  v.field({"split_gate_layers", "Layers whose gates read half of these features from the value table's row."},
+          c.split_gate_layers, 0, 1023);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, SkipConfig& c) {
   v.field({"from", "The layer whose output is added.", "layer"}, c.from, 0, 1023);
   v.field({"to", "The layer that begins with the addition; null: none does.", "layer"}, c.to, 0, 1023);
+  v.field({"gate", "The skip has a gate that reads the embedding, or not."}, c.gate);
+  v.field({"gate_dim", "Features that this gate reads.", "features"}, c.gate_dim, 1, 1 << 20);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, LogitCapConfig& c) {
+  v.field({"scale", "Factor on the sigmoid; null: logits have another cap, or none."}, c.scale, 1e-3, 1e6);
+  v.field({"shift", "Added to the logits before the sigmoid."}, c.shift, -1e6, 1e6);
+  v.field({"divisor", "Divides the shifted logits."}, c.divisor, 1e-3, 1e6);
 }
 
 /// Fields of what joins the layers: skips, gates, layouts of parameters, factors.
@@ -94,13 +109,33 @@ void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
   v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
   v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
   v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
+  v.field({"untie_step",
+           "Head and token table are one up to the update of this step; -1: they only start alike; null: neither.",
+           "steps"},
+          c.untie_step, -1, kMaxCount);
   v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
   v.field({"qkv_rows", "Queries, keys and values have a matrix each, or are stacked as the rows of one matrix."},
           c.qkv_rows);
   v.field({"merged_qkvo",
            "The projections of queries, keys, values and output have parameters of their own, or are one of shape [4, "
-           "C, C], or one of shape [C, 4 C]."},
+           "C, C], or one of shape [C, 4 C] or [4 C, C]."},
           c.merged_qkvo);
+  v.field({"attention_weight_lambdas",
+           "Learned numbers multiply the weights of queries, keys and values, and the value embedding or the output's "
+           "weight, or not."},
+          c.attention_weight_lambdas);
+  v.field(
+      {"paired_head_layers",
+       "Layers that read their heads as half as many over a sequence twice as long: one of two sees the other's keys."},
+      c.paired_head_layers, 0, 1023);
+  v.field({"paired_head_order", "Paired heads lie half of all heads apart, or are neighbours with positions in order."},
+          c.paired_head_order);
+  v.field({"key_offset_layers", "Layers whose keys take some dimensions from the key before them."},
+          c.key_offset_layers, 0, 1023);
+  v.field({"key_offset_dims", "Those dimensions: the upper half of a head, or its second and its fourth quarter."},
+          c.key_offset_dims);
+  v.field({"mlp_proj_transposed", "The second matrix of the MLP is stored with its inputs as rows."},
+          c.mlp_proj_transposed);
   v.field({"mlp_fc_transposed", "The first matrix of the MLP is stored with its inputs as rows."}, c.mlp_fc_transposed);
   v.field({"attention_gate_dim", "Features that a learned gate of each head reads; 0: no gate.", "features"},
           c.attention_gate_dim, 0, 1 << 20);
@@ -160,6 +195,7 @@ void visit_fields(Visitor& v, ModelConfig& c) {
           c.logit_softcap, 1e-3, 1e6);
   v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
           c.logit_softcap_form);
+  v.group({"logit_cap", "Logits as a multiple of a sigmoid with shift."}, c.logit_cap);
   v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
   visit_fields_of_layers(v, c);
 }
@@ -281,6 +317,8 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"shape_of",
            "With blockwise: the matrix, or the parameter that holds it, chooses factor and dimension by its shape."},
           c.shape_of);
+  v.field({"mean_axis", "With blockwise: second moments are means over what the shape chooses, or over each row."},
+          c.mean_axis);
   v.field({"scale_application", "The scale multiplies the rate, or the update in the number type of the iterations."},
           c.scale_application);
   v.active_always();
@@ -309,12 +347,20 @@ void visit_fields(Visitor& v, OptimizerConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, RateStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"factor", "Factor on the rates."}, c.factor, 0.0, 1e3);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, LearningRateConfig& c) {
   v.field({"shape", "After the warm-up the rate is flat and then falls linearly, or falls along a cosine."}, c.shape);
   v.field({"warmup_steps", "Steps over which the rate rises linearly.", "steps"}, c.warmup_steps, 0, kMaxCount);
   v.active_when("shape", c.shape, LearningRateShape::kTrapezoid);
   v.field({"cooldown_steps", "Last steps, over which the rate falls linearly; a fraction is allowed.", "steps"},
           c.cooldown_steps, 0.0, 1e12);
+  v.list({"stages", "A list of stages: the step `from` which each holds, and a `factor` on all rates but their floor."},
+         c.stages);
   v.active_always();
   v.field({"floor", "Fraction of the base rate that remains at the end."}, c.floor, 0.0, 1.0);
   v.field({"covers_extension", "The schedule runs over the extension steps too; false: it ends with num_steps."},
@@ -365,12 +411,23 @@ void visit_fields(Visitor& v, LoaderConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, DataStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"sequence_length", "Length of a training sequence.", "tokens"}, c.sequence_length, 1, kMaxTokens);
+  v.field({"max_document_length", "Longer documents are cut.", "tokens"}, c.max_document_length, 1, kMaxTokens);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, DataConfig& c) {
   v.field({"sequence_length", "Length of a training sequence (T).", "tokens"}, c.sequence_length, 1, kMaxTokens);
   v.field({"sequences_per_step", "Sequences in the batch of a step, over all ranks.", "sequences"},
           c.sequences_per_step, 1, 1 << 20);
   v.field({"ranks", "Data-parallel ranks that share the batch of a step.", "ranks"}, c.ranks, 1, 1 << 16);
   v.group({"loader", "Which tokens a rank reads, and when."}, c.loader);
+  v.list({"stages",
+          "A list of stages: the step `from` which each holds, its `sequence_length` and `max_document_length`; "
+          "sequence_length is the longest of them."},
+         c.stages);
   v.field({"val_sequences", "Sequences of one validation, over all ranks.", "sequences"}, c.val_sequences, 1, 1 << 20);
   v.field({"val_sequence_length", "Length of a validation sequence; null: sequence_length.", "tokens"},
           c.val_sequence_length, 1, kMaxTokens);
@@ -391,6 +448,27 @@ void visit_fields(Visitor& v, RunConfig& c) {
   v.field({"loss_reduction", "Gradients are those of the mean loss of a sequence's tokens, or of its sum."},
           c.loss_reduction);
   v.field({"gradient_steps", "Steps whose gradients a trace keeps."}, c.gradient_steps, 0, kMaxCount);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, TargetStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"to", "The step at which the weights reach their end.", "steps"}, c.to, 0.0, 1e12);
+  v.field({"start", "Weights of the next tokens at first."}, c.start, 0.0, 1e3);
+  v.field({"end", "Weights of the next tokens at the end."}, c.end, 0.0, 1e3);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, LossConfig& c) {
+  v.list(
+      {"multi_token",
+       "A list of stages: from step `from` to step `to` the weights of the next tokens, in order, go from `start` to "
+       "`end`; none: the next token alone."},
+      c.multi_token);
+  v.field({"multi_token_normalizer",
+           "In gradients the softmax counts for the weights of existing targets, or for all at the end of a sequence "
+           "too."},
+          c.multi_token_normalizer);
 }
 
 template <class Visitor>
@@ -502,6 +580,7 @@ void visit_fields(Visitor& v, TrainConfig& c) {
   v.group({"schedule", "What changes over the run."}, c.schedule);
   v.group({"data", "Batches of training and validation."}, c.data);
   v.group({"run", "Length of the run, validations and clock."}, c.run);
+  v.group({"loss", "The training loss."}, c.loss);
   v.group({"init", "How parameters begin."}, c.init);
   v.group({"precision", "Where values are rounded; arithmetic stays float32 or float64."}, c.precision);
   v.group({"distributed", "Data parallelism over processes; all but processes acts only with two or more."},

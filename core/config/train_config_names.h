@@ -10,9 +10,19 @@ NB_ENUM_NAMES(Activation, {Activation::kReluSquared, "relu_squared"}, {Activatio
               {Activation::kGeluTanh, "gelu_tanh"});
 NB_ENUM_NAMES(ValueSource, {ValueSource::kNone, "none"}, {ValueSource::kFirstLayer, "first_layer"},
               {ValueSource::kTokens, "tokens"});
-NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"});
+NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"},
+              {ValueMix::kAdd, "add"}, {ValueMix::kGate, "gate"});
+NB_ENUM_NAMES(RopePairing, {RopePairing::kHalf, "half"}, {RopePairing::kAdjacent, "adjacent"});
+NB_ENUM_NAMES(HeadPairing, {HeadPairing::kHalves, "halves"}, {HeadPairing::kNeighbours, "neighbours"});
+NB_ENUM_NAMES(LateSkipGate, {LateSkipGate::kNone, "none"}, {LateSkipGate::kX0, "x0"});
+NB_ENUM_NAMES(TargetNormalizer, {TargetNormalizer::kExisting, "existing"}, {TargetNormalizer::kAll, "all"});
 NB_ENUM_NAMES(QkvRows, {QkvRows::kSeparate, "separate"}, {QkvRows::kStacked, "stacked"});
-NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"});
+NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"},
+              {MergedQkvo::kRows, "rows"});
+NB_ENUM_NAMES(AttentionWeightLambdas, {AttentionWeightLambdas::kNone, "none"}, {AttentionWeightLambdas::kQkv, "qkv"},
+              {AttentionWeightLambdas::kQkvAndOutput, "qkv_and_output"});
+NB_ENUM_NAMES(KeyOffsetDims, {KeyOffsetDims::kUpperHalf, "upper_half"}, {KeyOffsetDims::kQuarters, "quarters"});
+NB_ENUM_NAMES(MeanAxis, {MeanAxis::kShape, "shape"}, {MeanAxis::kRow, "row"});
 NB_ENUM_NAMES(SkipGate, {SkipGate::kLinear, "linear"}, {SkipGate::kSigmoid, "sigmoid"});
 NB_ENUM_NAMES(RopeWindowScaling, {RopeWindowScaling::kNone, "none"}, {RopeWindowScaling::kYarn, "yarn"});
 NB_ENUM_NAMES(SoftcapForm, {SoftcapForm::kTanh, "tanh"}, {SoftcapForm::kSigmoid, "sigmoid"});

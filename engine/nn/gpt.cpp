@@ -51,11 +51,17 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
   backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
   skip_lambda_ = parameters_.add({.name = "skip_lambda", .values = {kSigmoidSkip}});
+  skip_gate_ = parameters_.add({.name = "skip_gate.weight", .rule = InitRule::kZero});
   resid_lambdas_ = parameters_.add({.name = "resid_lambdas", .values = {config.init.resid_lambda}});
   x0_lambdas_ = parameters_.add({.name = "x0_lambdas", .values = {0.0}});
   parameters_.check_complete();
   const bool is_rotary = config.model.position == PositionEncoding::kRotary;
-  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
+  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(table_positions());
+}
+
+/// Paired heads have two positions a token.
+std::int64_t GPT::table_positions() const {
+  return config_.model.rope.max_seq_len * (config_.model.paired_head_layers.empty() ? 1 : 2);
 }
 
 void GPT::add_tables() {
@@ -64,6 +70,10 @@ void GPT::add_tables() {
   const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
   Parameter table{.name = "embed.weight", .rule = table_rule(config_)};
   if (is_gpt2) table.zero_rows_from = config_.model.vocab_size;
+  if (config_.model.untie_step) {  // it starts as the head
+    table.rule = head_rule(config_);
+    table.pieces = {"lm_head.weight"};
+  }
   embed_ = parameters_.add(std::move(table));
   position_embed_ = parameters_.add({.name = "position_embed.weight", .rule = normal});
   std::vector<std::string> names;
@@ -97,7 +107,8 @@ void GPT::add_block(std::int64_t layer) {
   block.mlp_norm = add_norm(prefix + "ln_2");
   block.c_fc =
       add_linear(parameters_, config_, prefix + "mlp.c_fc", LinearRole::kInner, config_.model.mlp_fc_transposed);
-  block.c_proj = add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput);
+  block.c_proj =
+      add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput, config_.model.mlp_proj_transposed);
   block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}});
   blocks_.push_back(std::move(block));
 }
@@ -111,12 +122,13 @@ RotaryTables GPT::tables_for(std::int64_t length) const {
 void GPT::follow_windows(const std::vector<std::int64_t>& windows) {
   if (windows == windows_) return;
   windows_ = windows;
-  if (tables_) tables_ = tables_for(config_.model.rope.max_seq_len);
+  if (tables_) tables_ = tables_for(table_positions());
 }
 
 AttentionSetting GPT::attention_setting(std::int64_t length) const {
   AttentionSetting setting{.tables = {}, .scale = grown_attention_scale(config_.model, windows_)};
-  if (config_.model.position == PositionEncoding::kRotary) setting.tables = tables_ ? *tables_ : tables_for(length);
+  if (config_.model.position == PositionEncoding::kRotary)
+    setting.tables = tables_ ? *tables_ : tables_for(config_.model.paired_head_layers.empty() ? length : 2 * length);
   return setting;
 }
 
@@ -201,10 +213,13 @@ at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rou
     case Activation::kGelu: active = at::gelu(hidden); break;
     case Activation::kGeluTanh: active = at::gelu(hidden, "tanh"); break;
   }
-  return block.c_proj(rounding.product(active), rounding);
+  Linear down = block.c_proj;
+  if (config_.model.mlp_proj_transposed) down.weight = down.weight.t();
+  return down(rounding.product(active), rounding);
 }
 
-at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const {
+at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const {
+  const at::Tensor& targets = input.targets;
   const PrecisionConfig& precision = config_.precision;
   HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
                       .rounds_logits = rounding.products,
@@ -212,7 +227,11 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
                       .logit_scale = config_.model.logit_scale,
                       .loss_rounding = loss_rounding(precision, pass),
                       .is_sum = config_.run.loss_reduction == LossReduction::kSum,
-                      .fp8_grad_scale = std::nullopt};
+                      .fp8_grad_scale = std::nullopt,
+                      .logit_cap = config_.model.logit_cap,
+                      .target_weights = {1.0},
+                      .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll};
+  if (pass == Pass::kTraining) options.target_weights = input.target_weights;
   const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
@@ -225,13 +244,13 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
                                             .is_sum = options.is_sum,
                                             .fp8 = fp8});
   }
-  const at::Tensor input = rounding.product_input(x.to(dtype_));
+  const at::Tensor features = rounding.product_input(x.to(dtype_));
   if (is_fp8) {
     options.fp8_grad_scale = precision.fp8.grad_scale;
-    return softcapped_cross_entropy(quantized_e4m3(input, precision.fp8.x_scale),
+    return softcapped_cross_entropy(quantized_e4m3(features, precision.fp8.x_scale),
                                     quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
   }
-  return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
+  return softcapped_cross_entropy(features, rounding.product(lm_head_), targets, options);
 }
 
 bool GPT::fuses_blocks(const Rounding& rounding) const {
@@ -266,11 +285,16 @@ at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stre
         block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.setting, input);
     if (!block.c_fc.weight.defined())
       return fused_output(attended.x, attended.y, block.attention->output_weight(), model.attention_branch_scale);
-    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), up_weight(block), block.c_proj.weight,
+    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), up_weight(block), down_weight(block),
                      model.attention_branch_scale, model.norm_eps);
   }
   const bool blends = blend.skip.defined() || blend.x0.defined();
-  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), block.c_proj.weight, 1.0, model.norm_eps);
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), down_weight(block), 1.0, model.norm_eps);
+}
+
+/// [C, hidden], as the fused kernels take it.
+at::Tensor GPT::down_weight(const Block& block) const {
+  return config_.model.mlp_proj_transposed ? block.c_proj.weight.t().contiguous() : block.c_proj.weight;
 }
 
 /// [hidden, C], as the fused kernels take it.
@@ -283,9 +307,12 @@ at::Tensor GPT::begin_block(std::size_t layer, const at::Tensor& x, const Stream
   const SkipConfig& skip = config_.model.skip;
   const auto index = static_cast<std::int64_t>(layer);
   at::Tensor begun = x;
-  if (skip.to == index)
-    begun = weighted_sum(begun, stream.outputs[static_cast<std::size_t>(skip.from)],
-                         at::sigmoid(skip_lambda_).reshape({1}), BlendForm::kAddIndexed);
+  if (skip.to == index) {
+    at::Tensor added = stream.outputs[static_cast<std::size_t>(skip.from)];
+    if (skip_gate_.defined())
+      added = 2.0 * at::sigmoid(at::linear(stream.x0.narrow(1, 0, skip.gate_dim), skip_gate_)) * added;
+    begun = weighted_sum(begun, added, at::sigmoid(skip_lambda_).reshape({1}), BlendForm::kAddIndexed);
+  }
   if (!resid_lambdas_.defined()) return begun;
   return weighted_sum(begun, stream.x0, at::stack({resid_lambdas_[index], x0_lambdas_[index]}), BlendForm::kPair);
 }
@@ -343,7 +370,7 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   if (backout_lambda_.defined()) x = rounding.in_stream(back_out(x, stream, fuses));
   x = rounding.in_stream(final_norm_(x));
   if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_).mul_(model.logit_scale));
-  return head_loss(x, input.targets, pass, rounding);
+  return head_loss(x, input, pass, rounding);
 }
 
 }  // namespace nanobench::core

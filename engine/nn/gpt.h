@@ -23,6 +23,10 @@ struct SequenceInput {
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
   std::shared_ptr<const AttentionPlan> plan;       ///< plan of most layers
   std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of the narrow layers; null if there are none
+  /// Plans of the sequence of paired heads, twice as long, with the windows of the two above; null if there are none.
+  std::shared_ptr<const AttentionPlan> paired_plan, paired_half_plan;
+  /// Weights of the targets of each token in training: the next one, the one after it, ... (loss.multi_token).
+  std::vector<double> target_weights = {1.0};
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
   std::shared_ptr<const AttentionPlan> listed_plan;
 };
@@ -56,7 +60,7 @@ class CausalSelfAttention {
   /// Like forward(), but starts from the residual stream, includes norm and blend, and omits the output projection.
   Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
                       const AttentionSetting& setting, const SequenceInput& input) const;
-  /// [C, H E]
+  /// [C, H E], without learned factor
   at::Tensor output_weight() const;
 
  private:
@@ -70,16 +74,20 @@ class CausalSelfAttention {
   at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
   at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
   at::Tensor attend(const Heads& heads, const SequenceInput& input, double scale, bool is_bfloat16 = false) const;
+  at::Tensor attend_in_pairs(const Heads& heads, const SequenceInput& input, double scale, bool is_bfloat16) const;
+  at::Tensor gated_values(const at::Tensor& v, const at::Tensor& x, const at::Tensor& value_embedding,
+                          const Rounding& rounding) const;
 
   const TrainConfig& config_;
   const ModelConfig& model_;
   std::int64_t layer_;
-  bool uses_half_window_, is_listed_;
+  bool uses_half_window_, is_listed_, offsets_keys_, pairs_heads_, splits_gate_;
   Linear c_q_, c_k_, c_v_;  ///< separate projections
   Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
   at::Tensor qkvo_;         ///< (4, C, C) or (C, 4 C) merged with the output projection; undefined otherwise
+  at::Tensor value_gate_;   ///< [Hkv, G]; undefined without gates of values
   at::Tensor gate_;         ///< [H, G]; undefined without attention gate
-  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without value mixing
+  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without learned mixing or scaling
   Linear c_proj_;
 };
 
@@ -148,8 +156,10 @@ class GPT {
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                           const Rounding& rounding) const;
   at::Tensor up_weight(const Block& block) const;
+  at::Tensor down_weight(const Block& block) const;
   at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
-  at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
+  at::Tensor head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const;
+  std::int64_t table_positions() const;
 
   const TrainConfig& config_;
   at::ScalarType dtype_;
@@ -157,6 +167,7 @@ class GPT {
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
   at::Tensor smear_gate_, smear_lambda_;   ///< [1, G], []; undefined without smear gate
   at::Tensor backout_lambda_;              ///< []; undefined without backout
+  at::Tensor skip_gate_;                   ///< [1, G]; undefined without its gate
   at::Tensor skip_lambda_;                 ///< []; undefined without model.skip
   at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L]; undefined without residual_scaling
   std::vector<std::int64_t> windows_;      ///< of follow_windows

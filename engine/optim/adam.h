@@ -26,6 +26,9 @@ class Adam final : public Optimizer {
 
   void launch() override;
   OptimizerType type() const override { return OptimizerType::kAdam; }
+  bool updates_only(const at::Tensor& parameter) const override {
+    return parameters_.size() == 1 && parameters_.front().is_same(parameter);
+  }
   std::set<UpdatePath> paths() const override;
 
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }

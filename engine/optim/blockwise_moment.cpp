@@ -9,6 +9,7 @@ namespace {
 constexpr double kTiny = 1e-10;
 
 bool is_by_rows(const MuonParameter& parameter, const OptimizerGroupConfig& config) {
+  if (config.mean_axis == MeanAxis::kRow) return true;
   const auto [rows, columns] = shape_for(config, parameter);
   return rows >= columns;
 }

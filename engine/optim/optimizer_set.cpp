@@ -77,7 +77,12 @@ struct Training {
   const OptimizerGroupConfig* settings;
   StoredPrecision storage;
   std::vector<std::size_t> parameters;
+  bool is_alone = false;  ///< of model.untie_step: no other parameter joins
 };
+
+bool is_of_tied_pair(const TrainConfig& config, const Parameter& parameter) {
+  return config.model.untie_step && (parameter.name == "embed.weight" || parameter.name == "lm_head.weight");
+}
 
 /// By groups, and within a group in order of the first parameter.
 std::vector<Training> trainings_of(const Parameters& parameters, const TrainConfig& config) {
@@ -90,10 +95,14 @@ std::vector<Training> trainings_of(const Parameters& parameters, const TrainConf
       const OptimizerGroupConfig* settings = &settings_of(config.optimizer, group, parameter.name);
       const bool is_adam = settings->type == OptimizerType::kAdam;
       const StoredPrecision storage = is_adam ? storage_of(config.precision, parameter) : StoredPrecision::kFloat32;
-      auto same = std::find_if(trainings.begin(), trainings.end(),
-                               [&](const Training& one) { return one.settings == settings && one.storage == storage; });
-      if (same == trainings.end())
-        same = trainings.insert(trainings.end(), {.settings = settings, .storage = storage, .parameters = {}});
+      auto same = std::find_if(trainings.begin(), trainings.end(), [&](const Training& one) {
+        return one.settings == settings && one.storage == storage && !one.is_alone;
+      });
+      const bool is_alone = is_of_tied_pair(config, parameter);
+      if (same == trainings.end() || is_alone) {
+        same = trainings.insert(trainings.end(),
+                                {.settings = settings, .storage = storage, .parameters = {}, .is_alone = is_alone});
+      }
       same->parameters.push_back(i);
     }
   }
@@ -151,7 +160,7 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
       continue;
     }
     AdamGroup adam = adam_group(training, parameters, config, slices);
-    if (fits_device_adam(adam)) {
+    if (!training.is_alone && fits_device_adam(adam)) {
       on_device[adam.config.step_every].push_back(std::move(adam));
     } else {
       optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
@@ -178,6 +187,41 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
       held_.push_back({.parameter = parameter.tensor, .step_every = group.step_every, .held = {}});
   }
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
+  if (config.model.untie_step) find_tied_pair();
+}
+
+void OptimizerSet::find_tied_pair() {
+  pair_.emplace();
+  for (const Parameter& parameter : parameters_.all()) {
+    if (!is_of_tied_pair(config_, parameter)) continue;
+    const bool is_head = parameter.name == "lm_head.weight";
+    (is_head ? pair_->head : pair_->table) = parameter.tensor;
+    for (const auto& optimizer : optimizers_) {
+      if (optimizer->updates_only(parameter.tensor))
+        (is_head ? pair_->head_optimizer : pair_->table_optimizer) = optimizer.get();
+    }
+  }
+  TORCH_CHECK(pair_->head_optimizer != nullptr && pair_->table_optimizer != nullptr,
+              "head and token table have no optimisers of their own");
+}
+
+/// While they are one, the head gets both gradients.
+void OptimizerSet::join_gradients() {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& added = pair_->table.grad();
+  at::Tensor& gradient = pair_->head.mutable_grad();
+  if (added.defined()) gradient = gradient.defined() ? gradient.add_(added) : added.clone();
+}
+
+/// After an update of the head while they are one; at the last, the table gets its state too.
+void OptimizerSet::follow_head() {
+  const at::NoGradGuard no_grad;
+  pair_->table.copy_(pair_->head);
+  if (step_ == *config_.model.untie_step) pair_->table_optimizer->restore(pair_->head_optimizer->state());
+}
+
+bool OptimizerSet::updates(const Optimizer& optimizer, std::int64_t step) const {
+  return optimizer.is_due(step) && !(is_tied(step) && &optimizer == pair_->table_optimizer);
 }
 
 void OptimizerSet::step(std::int64_t step) {
@@ -190,7 +234,7 @@ void OptimizerSet::prepare(std::int64_t step) {
   const double momentum = muon_momentum(config_.schedule, step);
   step_ = step;
   for (const auto& optimizer : optimizers_)
-    if (optimizer->is_due(step)) optimizer->prepare(lr_factor, momentum);
+    if (updates(*optimizer, step)) optimizer->prepare(lr_factor, momentum);
 }
 
 void OptimizerSet::gather_gradients(std::int64_t step) {
@@ -211,16 +255,19 @@ void OptimizerSet::prepare_idle() {
 void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
   if (masters_) masters_->unround();
+  const bool is_joint = is_tied(step_) && pair_->head_optimizer->is_due(step_);
+  if (is_joint) join_gradients();
   for (const auto& optimizer : optimizers_)
-    if (optimizer->is_due(step_)) optimizer->launch();
+    if (updates(*optimizer, step_)) optimizer->launch();
+  if (is_joint) follow_head();
   slices_.gather(step_);
   if (masters_) masters_->round();
 }
 
 bool OptimizerSet::is_replayable() const {
-  return !masters_ && held_.empty() && std::all_of(optimizers_.begin(), optimizers_.end(), [](const auto& optimizer) {
-    return optimizer->is_replayable();
-  });
+  return !masters_ && !pair_ && held_.empty() &&
+         std::all_of(optimizers_.begin(), optimizers_.end(),
+                     [](const auto& optimizer) { return optimizer->is_replayable(); });
 }
 
 OptimizerSet::State OptimizerSet::state() const {

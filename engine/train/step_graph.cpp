@@ -13,6 +13,9 @@ at::Tensor numbers(const GPT& model, at::IntArrayRef shape, at::ScalarType dtype
 std::optional<std::string> obstacle(const RunSpec& spec, int processes, const CudaPlugin* plugin) {
   if (plugin == nullptr) return "this run computes on the CPU";
   if (processes > 1) return "its processes sum their gradients during the backward pass";
+  if (!spec.config.loss.multi_token.empty()) return "the weights of its targets change";
+  if (!spec.config.model.paired_head_layers.empty()) return "paired heads have masks of their own";
+  if (!spec.config.data.stages.empty()) return "its sequences change their length";
   if (spec.trace_file) return "a trace keeps what the layers compute";
   if (spec.profile_file) return "a profile times single operations";
   if (window_changes_attention(spec.config.model))
@@ -60,6 +63,9 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
             .targets = targets_,
             .plan = masks_.front().plan(),
             .half_plan = masks == 2 ? masks_.back().plan() : nullptr,
+            .paired_plan = nullptr,
+            .paired_half_plan = nullptr,
+            .target_weights = {1.0},
             .listed_plan = nullptr};
 }
 

@@ -35,19 +35,14 @@ inline TrainConfig late_golden_config(Json config, const std::string& source) {
   Json& model = config["model"];
   model.erase("init");  // initial values, which a case has in a file
   if (model.value("residual_scaling", "none") == "block") leave_out(config, "/model/x0_injection", "block_start");
-  if (model.value("key_offset_layers", Json::array()).empty()) model.erase("key_offset_dims");
-  for (const char* list : {"paired_head_layers", "key_offset_layers", "xsa_layers"})
-    leave_out(config, std::string("/model/") + list, Json::array());
+  leave_out(config, "/model/xsa_layers", Json::array());
   leave_out(config, "/model/skip", nullptr);
   leave_out(config, "/model/skip/tap", "output");
-  leave_out(config, "/model/skip/gate", "none");
-  leave_out(config, "/model/rope/pairing", "half");
-  leave_out(config, "/model/attention_weight_lambdas", "none");
-  const Json one_stage = {{"from", 0},
-                          {"sequence_length", config.at("data").at("sequence_length")},
-                          {"max_document_length", config.at("data").at("loader").at("max_document_length")}};
-  leave_out(config, "/data/stages", Json::array({one_stage}));
-  leave_out(config, "/loss", {{"multi_token_normalizer", "existing"}});
+  Json& rate = config["schedule"]["learning_rate"];
+  Json stages = Json::array();
+  for (const Json& stage : rate.value("stages", Json::array()))
+    stages.push_back({{"from", stage[0]}, {"factor", stage[1]}});
+  rate["stages"] = stages;
   return read_train_config(config, source);
 }
 
