@@ -72,6 +72,11 @@ class Shrink {
     core::ModelConfig& to = to_.model;
     to.model_dim = divided(from.model_dim, scale_.model_dim_divisor, "/model/model_dim", "model_dim");
     to.num_heads = divided(from.num_heads, scale_.num_heads_divisor, "/model/num_heads", "num_heads");
+    shrink_bigram();
+    if (to.generated_gates.hidden > 0)
+      to.generated_gates.hidden = std::max<std::int64_t>(1, to.generated_gates.hidden / scale_.model_dim_divisor);
+    shrink_query_key_blocks();
+    if (to.mudd.hidden > 0) to.mudd.hidden = std::max<std::int64_t>(1, to.mudd.hidden / scale_.model_dim_divisor);
     if (to.model_dim == from.model_dim && to.num_heads == from.num_heads) return;
     note({"/model/model_dim", "/model/num_heads"},
          "model: width " + text(from.model_dim) + " -> " + text(to.model_dim) + ", " + text(from.num_heads) +
@@ -87,6 +92,32 @@ class Shrink {
       matrices.lr *= std::sqrt(static_cast<double>(from.model_dim) / static_cast<double>(to.model_dim));
       note({"/optimizer/hidden_matrices/lr"},
            "Muon's learning rate: raised so that lr * sqrt(largest side), the size of an update, is kept");
+    }
+  }
+
+  /// A part for each pair of heads, as officially, but at least two parts.
+  void shrink_query_key_blocks() {
+    const auto shrink = [&](core::OptimizerGroupConfig& group) {
+      if (group.query_key_blocks == 1 || to_.model.num_heads == official_.model.num_heads) return;
+      group.query_key_blocks = std::max<std::int64_t>(2, group.query_key_blocks / scale_.num_heads_divisor);
+    };
+    shrink(to_.optimizer.hidden_matrices);
+    for (auto& [name, family] : to_.optimizer.families) shrink(family);
+  }
+
+  /// As many rows for each token of the vocabulary, and the same share of the stream.
+  void shrink_bigram() {
+    core::BigramConfig& bigram = to_.model.bigram;
+    if (bigram.rows == 0) return;
+    const std::int64_t official = bigram.rows;
+    bigram.dim = std::max<std::int64_t>(1, bigram.dim / scale_.model_dim_divisor);
+    core::ModelConfig vocabulary = to_.model;
+    if (scale_.vocab_size) vocabulary.vocab_size = *scale_.vocab_size;
+    bigram.rows =
+        std::max<std::int64_t>(2, official * vocabulary.padded_vocab_size() / official_.model.padded_vocab_size());
+    if (bigram.rows != official) {
+      note({"/model/bigram/rows"}, "pairs of tokens: a table of " + text(bigram.rows) + " rows instead of " +
+                                       text(official) + ", in proportion to the vocabulary");
     }
   }
 
@@ -149,6 +180,8 @@ class Shrink {
     shrink_final_window();
     shrink_documents();
     shrink_document_stages();
+    if (to_.model.has_dc_attention())
+      to_.model.dc_attention.window = std::max<std::int64_t>(1, to_.model.dc_attention.window / divisor);
     note({"/attention/block_size", "/attention/window/schedule"},
          "context: attention blocks " + text(official_.attention.block_size) + " -> " + text(to_.attention.block_size) +
              " tokens and all windows divided by " + text(divisor) +

@@ -31,6 +31,7 @@ constexpr PerElement kSoftcap{3, 3};
 constexpr PerElement kSoftmax{5, 4};  // of a pair: scale, maximum, difference, exponential, sum
 constexpr PerElement kSigmoid{4, 3};  // negation, exponential, sum, division; two products and a difference
 constexpr PerElement kGate{1, 3};     // x times a gate: gradient of x, dot product
+constexpr PerElement kXsa{6, 12};     // two dot products and a difference; their gradients
 constexpr double kMaskedPair = 1;     // each way
 constexpr double kAdamElement = 13;
 constexpr double kWeightDecay = 2;
@@ -205,6 +206,9 @@ class Counter {
       look_up(as_double(model_.rope.max_seq_len), width_);
       add(OpFamily::kEmbeddings, CostPhase::kForward, tokens_ * width_, 3 * tokens_ * width_ * size_.stream);
     }
+    const double pair_features = as_double(model_.bigram.dim);
+    if (model_.bigram.rows > 0) look_up(as_double(model_.bigram.rows), pair_features);
+    if (model_.bigram.sign_rows > 0) element_wise(kBlendOne, tokens_ * pair_features, 1, size_.table);
     const ValueEmbeddingConfig& values = model_.value_embeddings;
     std::set<std::int64_t> used;
     double uses = 0;
@@ -244,7 +248,16 @@ class Counter {
   void blends() {
     const double stream = tokens_ * width_;
     if (model_.x0_lambdas) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
+    if (model_.generated_gates.hidden > 0) generated_gates();
+    if (model_.residual_scaling == ResidualScaling::kSublayer) {
+      const auto attentions = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+      element_wise(kBlendTwo, (mlp_layers_ + attentions) * stream, 2, size_.stream);
+      element_wise(kSkip, attentions * stream, 2, size_.stream);
+    }
+    if (model_.mudd.hidden > 0) coefficients();
+    for (std::size_t i = 0; i < model_.xsa_layers.size(); ++i) element_wise(kXsa, stream, 2, size_.product);
     if (model_.residual_scaling == ResidualScaling::kBlock) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
+    if (model_.bigram.rows > 0) element_wise(kSkip, layers_ * tokens_ * as_double(model_.bigram.dim), 2, size_.stream);
     element_wise(kSkip, (skips_ + (model_.skip.to ? 1 : 0)) * stream, 2, size_.stream);
     const auto attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
     element_wise(kResidual, (mlp_layers_ + attention_layers) * stream, 2, size_.stream);
@@ -256,10 +269,37 @@ class Counter {
       element_wise(kSkip, stream, 2, size_.stream);
       element_wise(kSigmoid, tokens_, 1, size_.stream);
     }
-    if (model_.attention_gate_dim > 0) {
-      element_wise(kGate, attention_layers * stream, 1, size_.product);
-      element_wise(kSigmoid, attention_layers * tokens_ * as_double(model_.num_heads), 1, size_.product);
+    for (const std::int64_t layer : attention_layers_) {
+      if (!model_.has_attention_gate(layer)) continue;
+      element_wise(kGate, stream, 1, size_.product);
+      element_wise(kSigmoid, tokens_ * as_double(model_.num_heads), 1, size_.product);
     }
+  }
+
+  /// The activations of their MLPs, whose matrices are linear layers, and what composed heads take: two products and a
+  /// softmax over a window, in tiles.
+  void generated_gates() {
+    const GeneratedGatesConfig& gates = model_.generated_gates;
+    element_wise(kGelu, as_double(static_cast<std::int64_t>(gates.sets.size())) * tokens_ * as_double(gates.hidden), 1,
+                 size_.stream);
+    for (const GateSetConfig& set : gates.sets) {
+      const auto gated = as_double(static_cast<std::int64_t>(set.attention_gate_layers.size()));
+      element_wise(kGate, gated * tokens_ * width_, 1, size_.product);
+      const double pairs =
+          as_double(static_cast<std::int64_t>(set.dc_layers.size())) * tokens_ * as_double(model_.dc_attention.window);
+      const double heads = as_double(model_.num_heads);
+      add(OpFamily::kAttention, CostPhase::kForward, pairs * (4 * width_ + heads * (kSoftmax.forward + 2)),
+          4 * tokens_ * width_ * size_.product);
+      add(OpFamily::kAttention, CostPhase::kBackward, pairs * (8 * width_ + heads * (kSoftmax.backward + 4)),
+          8 * tokens_ * width_ * size_.product);
+    }
+  }
+
+  /// model.mudd: the activations of two MLPs and nineteen products with the stream; their matrices are linear layers.
+  void coefficients() {
+    constexpr double kSets = 2, kProducts = kMuddLayerOutputs + kMuddHeadOutputs;
+    element_wise(kGelu, kSets * tokens_ * as_double(model_.mudd.hidden), 1, size_.stream);
+    element_wise(kSkip, kProducts * tokens_ * width_, 2, size_.stream);
   }
 
   /// attention_weight_lambdas: three matrices or all four, anew for each sequence.
@@ -351,7 +391,14 @@ class Counter {
     const double applied = config_.distributed.gradient_sums == GradientSums::kOwners ? 1 : processes;
     add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + applied * 2) * numbers,
         (replicas * 4 + applied * 3) * numbers * size_.number);
-    orthogonalize(group, parameter, replicas);
+    const bool has_parts = group.query_key_blocks > 1 && parameter.name.ends_with("qkvo_w");
+    if (!has_parts) return orthogonalize(group, parameter, replicas);
+    ParameterShape half = parameter;  // queries and keys in parts, then values and output whole
+    half.sizes = {parameter.sizes.front() / 2, parameter.sizes.back()};
+    for (const std::int64_t matrices : {2 * group.query_key_blocks, std::int64_t{2}}) {
+      half.matrices = matrices;
+      orthogonalize(group, half, replicas);
+    }
   }
 
   void orthogonalize(const OptimizerGroupConfig& group, const ParameterShape& parameter, double replicas) {
@@ -386,22 +433,6 @@ class Counter {
   double layers_ = 0, mlp_layers_ = 0, skips_ = 0;
   StepCost cost_;
 };
-
-/// Counts of a sequence that is one document.
-MaskCounts counts_of_one_document(const TrainConfig& config, std::optional<std::int64_t> window) {
-  const std::int64_t block = config.attention.block_size;
-  const WindowGranularity granularity = config.attention.window.granularity;
-  std::vector<std::int64_t> first_key(static_cast<std::size_t>(config.data.sequence_length), 0);
-  for (std::int64_t query = 0; window && query < config.data.sequence_length; ++query) {
-    std::int64_t& first = first_key[static_cast<std::size_t>(query)];
-    first = std::max(first, first_key_of_window(granularity, *window, block, query));
-  }
-  return count_mask(first_key, block, granularity);
-}
-
-MaskCounts times(const MaskCounts& counts, std::int64_t factor) {
-  return {counts.visited_blocks * factor, counts.full_blocks * factor, counts.visible_pairs * factor};
-}
 
 }  // namespace
 
@@ -446,34 +477,6 @@ StepCost training_cost(const TrainConfig& config, const AttentionCounts& attenti
   }
   Counter::add_attention(cost, config, attention, steps, bytes);
   return cost;
-}
-
-MaskCounts count_mask(std::span<const std::int64_t> first_key, std::int64_t block_size, WindowGranularity granularity) {
-  const auto length = static_cast<std::int64_t>(first_key.size());
-  MaskCounts counts;
-  for (std::int64_t query_block = 0; query_block < length / block_size; ++query_block) {
-    const std::int64_t begin = query_block * block_size;
-    const std::int64_t first_of_first = first_key[static_cast<std::size_t>(begin)];
-    const std::int64_t first_of_last = first_key[static_cast<std::size_t>(begin + block_size - 1)];
-    counts.visited_blocks += query_block - first_of_first / block_size + 1;
-    if (granularity == WindowGranularity::kTokenBlockClipped) continue;
-    // A diagonal block is full only if it is one token, and only where pairs are counted.
-    const std::int64_t end = granularity == WindowGranularity::kBlock ? query_block : (begin + 1) / block_size;
-    counts.full_blocks += std::max<std::int64_t>(0, end - (first_of_last + block_size - 1) / block_size);
-  }
-  for (std::int64_t query = 0; query < length; ++query)
-    counts.visible_pairs += query + 1 - first_key[static_cast<std::size_t>(query)];
-  return counts;
-}
-
-AttentionCounts counts_without_documents(const TrainConfig& config, std::optional<std::int64_t> window_tokens,
-                                         std::optional<std::int64_t> half_window_tokens) {
-  const std::int64_t sequences = config.data.sequences_per_step;
-  AttentionCounts counts;
-  counts.whole = times(counts_of_one_document(config, window_tokens), sequences);
-  if (!config.attention.window.narrow_layers().empty())
-    counts.half = times(counts_of_one_document(config, half_window_tokens), sequences);
-  return counts;
 }
 
 }  // namespace nanobench::core

@@ -47,7 +47,8 @@ bool has_early_attention(Query query) {
   const ModelConfig& model = query.config.model;
   return model.attention_weight_lambdas == AttentionWeightLambdas::kNone && model.key_offset_layers.empty() &&
          model.value_embeddings.mix != ValueMix::kAdd && model.value_embeddings.mix != ValueMix::kGate &&
-         model.paired_head_layers.empty() && model.rope.pairing == RopePairing::kHalf;
+         model.paired_head_layers.empty() && model.rope.pairing == RopePairing::kHalf && model.xsa_layers.empty() &&
+         model.generated_gates.hidden == 0;
 }
 
 bool has_one_target(Query query) {
@@ -84,7 +85,7 @@ const KernelCondition kEarlyStream{
 const KernelCondition kEarlyAttention{
     "attention as up to record 41",
     {"/model/attention_weight_lambdas", "/model/key_offset_layers", "/model/value_embeddings/mix",
-     "/model/paired_head_layers", "/model/rope/pairing"},
+     "/model/paired_head_layers", "/model/rope/pairing", "/model/xsa_layers", "/model/generated_gates/hidden"},
     has_early_attention};
 const KernelCondition kOneTarget{"one target a token, and the softcap of records up to 53",
                                  {"/loss/multi_token", "/model/logit_cap/scale"},

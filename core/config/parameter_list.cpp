@@ -21,10 +21,19 @@ class Lister {
     if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
     if (model_.skip.to) scalars("skip_lambda", {});
     if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) matrix("skip_gate.weight", {1, model_.skip.gate_dim});
-    if (model_.residual_scaling == ResidualScaling::kBlock) {
-      scalars("resid_lambdas", {model_.num_layers});
-      scalars("x0_lambdas", {model_.num_layers});
+    if (model_.residual_scaling != ResidualScaling::kNone) {
+      const bool has_sublayers = model_.residual_scaling == ResidualScaling::kSublayer;
+      const Dimensions scaling = has_sublayers ? Dimensions{model_.num_layers, 2} : Dimensions{model_.num_layers};
+      scalars("resid_lambdas", scaling);
+      if (has_sublayers) scalars("post_lambdas", scaling);
+      const bool is_generated = model_.x0_injection == EmbeddingInjection::kGenerated;
+      if (!is_generated) scalars("x0_lambdas", {model_.num_layers});
+      if (!is_generated && model_.bigram.rows > 0) scalars("bigram_lambdas", {model_.num_layers});
     }
+    if (model_.generated_gates.hidden > 0) generated_gates();
+    if (!model_.xsa_layers.empty() && !model_.generates_xsa())
+      scalars("xsa_alphas", {model_.num_layers, model_.num_heads});
+    for (std::int64_t set = 0; model_.mudd.hidden > 0 && set < kMuddSets; ++set) mudd(set);
     if (model_.smear_gate_dim > 0) {
       matrix("smear_gate.weight", {1, model_.smear_gate_dim});
       scalars("smear_lambda", {});
@@ -34,6 +43,28 @@ class Lister {
   }
 
  private:
+  static constexpr std::int64_t kMuddSets = 2;
+
+  void generated_gates() {
+    const GeneratedGatesConfig& gates = model_.generated_gates;
+    for (std::size_t set = 0; set < gates.sets.size(); ++set) {
+      const std::string prefix = "gates." + std::to_string(set) + ".";
+      const std::int64_t outputs = gates.sets[set].outputs(model_.num_heads);
+      matrix(prefix + "w1", {gates.hidden, model_.model_dim});
+      matrix(prefix + "w2", {outputs, gates.hidden});
+      scalars(prefix + "b2", {outputs});
+    }
+    scalars("gates.scale", {});
+  }
+
+  void mudd(std::int64_t set) {
+    const std::string prefix = "mudd." + std::to_string(set) + ".";
+    const std::int64_t outputs = set == 0 ? kMuddLayerOutputs : kMuddHeadOutputs;
+    matrix(prefix + "w1", {model_.mudd.hidden, model_.model_dim});
+    matrix(prefix + "w2", {outputs, model_.mudd.hidden});
+    scalars(prefix + "b2", {outputs});
+  }
+
   void add(const std::string& name, ParameterGroup group, Dimensions sizes, std::int64_t matrices = 1) {
     parameters_.push_back({.name = name, .group = group, .sizes = std::move(sizes), .matrices = matrices});
   }
@@ -54,6 +85,7 @@ class Lister {
       for (std::int64_t i = 0; i < values.num_tables; ++i)
         table("value_embeds.embed." + std::to_string(i) + ".weight", {rows, model_.kv_dim()});
     }
+    if (model_.bigram.rows > 0) table("bigram_embed.weight", {model_.bigram.rows, model_.bigram.dim});
     if (!model_.tied_head) add("lm_head.weight", ParameterGroup::kLmHead, {model_.padded_vocab_size(), width});
   }
 
@@ -64,8 +96,11 @@ class Lister {
     if (model_.has_attention(layer)) {
       norm(prefix + "ln_1");
       attention(prefix + "attn.");
+      if (model_.has_attention_gate(layer))
+        matrix(prefix + "attn.attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
       const ValueEmbeddingConfig& values = model_.value_embeddings;
-      if (values.mix == ValueMix::kGate && values.layer_map[static_cast<std::size_t>(layer)])
+      const bool has_coefficients = model_.mudd.hidden > 0 && model_.mudd.layer == layer;
+      if (values.mix == ValueMix::kGate && !has_coefficients && values.layer_map[static_cast<std::size_t>(layer)])
         matrix(prefix + "attn.ve_gate.weight", {model_.num_kv_heads, values.gate_dim});
     }
     if (model_.has_mlp(layer)) {
@@ -100,8 +135,6 @@ class Lister {
         model_.attention_weight_lambdas != AttentionWeightLambdas::kNone)
       scalars(prefix + "lambdas", {2});
     if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
-    if (model_.attention_gate_dim > 0)
-      matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
   }
 
   void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs) {

@@ -13,6 +13,9 @@
 
 namespace nanobench::core {
 
+inline constexpr std::int64_t kMuddLayerOutputs = 14;  ///< coefficients of model.mudd for its layer
+inline constexpr std::int64_t kMuddHeadOutputs = 5;    ///< and before the head
+
 /// Which optimiser group a parameter belongs to (TrainConfig::optimizer).
 enum class ParameterGroup { kEmbeddings, kLmHead, kHiddenMatrices, kScalars };
 

@@ -263,6 +263,30 @@ bool ModelConfig::has_attention(std::int64_t layer) const {
          std::find(attention_skip_layers.begin(), attention_skip_layers.end(), layer) == attention_skip_layers.end();
 }
 
+bool ModelConfig::has_attention_gate(std::int64_t layer) const {
+  const std::vector<std::int64_t>& without = attention_gate_skip_layers;
+  return attention_gate_dim > 0 && has_attention(layer) &&
+         std::find(without.begin(), without.end(), layer) == without.end();
+}
+
+bool ModelConfig::has_dc_attention() const {
+  const std::vector<GateSetConfig>& sets = generated_gates.sets;
+  return generated_gates.hidden > 0 &&
+         std::any_of(sets.begin(), sets.end(), [](const GateSetConfig& set) { return !set.dc_layers.empty(); });
+}
+
+bool ModelConfig::generates_xsa() const {
+  const std::vector<GateSetConfig>& sets = generated_gates.sets;
+  return generated_gates.hidden > 0 &&
+         std::any_of(sets.begin(), sets.end(), [](const GateSetConfig& set) { return !set.xsa_layers.empty(); });
+}
+
+std::int64_t GateSetConfig::outputs(std::int64_t num_heads) const {
+  const auto count = [](const std::vector<std::int64_t>& layers) { return static_cast<std::int64_t>(layers.size()); };
+  return num_heads * (count(xsa_layers) + count(attention_gate_layers) + 2 * count(dc_layers)) +
+         2 * count(inject_layers) + (has_skip ? 1 : 0);
+}
+
 bool ModelConfig::has_mlp(std::int64_t layer) const {
   return has_layer(layer) && std::find(mlp_skip_layers.begin(), mlp_skip_layers.end(), layer) == mlp_skip_layers.end();
 }
@@ -295,14 +319,18 @@ std::int64_t DataConfig::tokens_until(std::int64_t steps) const {
 }
 
 bool ModelConfig::keeps_output(std::int64_t layer) const {
-  return (unet_skips && layer < num_layers / 2) || backout_layer == layer || (skip.to && skip.from == layer);
+  const bool is_cached = mudd.hidden > 0 && (layer == mudd.cached_layer || layer == mudd.skip_layer);
+  return (unet_skips && layer < num_layers / 2) || backout_layer == layer || (skip.to && skip.from == layer) ||
+         (late_attention_input.first_layer && late_attention_input.source_layer == layer) || is_cached;
 }
 
 const OptimizerGroupConfig& OptimizerConfig::group_of_family(const std::string& family) const {
   if (family == "lm_head") return lm_head;
-  if (family == "embed" || family == "position_embed" || family.starts_with("value_embeds")) return embeddings;
+  if (family == "embed" || family == "position_embed" || family == "bigram_embed" || family.starts_with("value_embeds"))
+    return embeddings;
   const bool is_matrix = family.ends_with("_gate") || family == "attn.qkv_w" || family == "attn.qkvo_w" ||
-                         family.starts_with("attn.c_") || family.starts_with("mlp.c_");
+                         family.starts_with("attn.c_") || family.starts_with("mlp.c_") || family == "mudd.w1" ||
+                         family == "mudd.w2" || family == "gates.w1" || family == "gates.w2";
   return is_matrix && !family.ends_with(".bias") ? hidden_matrices : scalars;
 }
 

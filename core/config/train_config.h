@@ -15,203 +15,10 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/config/model_config.h"
+#include "core/config/setting_enums.h"
 
 namespace nanobench::core {
-
-enum class NormType { kRms, kLayer };
-enum class PositionEncoding { kRotary, kLearned, kNone };
-enum class Activation { kReluSquared, kGelu, kGeluTanh };
-enum class QkNormPosition { kBeforeRotation, kAfterRotation };
-enum class ValueTableLayout { kSeparate, kJoined };
-enum class ValueSource { kNone, kFirstLayer, kTokens };
-enum class ValueMix { kNone, kLerp, kPair, kAdd, kGate };
-enum class RopePairing { kHalf, kAdjacent };
-enum class HeadPairing { kHalves, kNeighbours };
-enum class LateSkipGate { kNone, kX0 };
-enum class TargetNormalizer { kExisting, kAll };
-enum class QkvRows { kSeparate, kStacked };
-enum class MergedQkvo { kOff, kBatched, kWide, kRows };
-enum class AttentionWeightLambdas { kNone, kQkv, kQkvAndOutput };
-enum class KeyOffsetDims { kUpperHalf, kQuarters };
-enum class SkipGate { kLinear, kSigmoid };
-enum class RopeWindowScaling { kNone, kYarn };
-enum class SoftcapForm { kTanh, kSigmoid };
-enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
-enum class WindowScheduleType { kConstant, kNone, kLinear, kList, kStages };
-enum class WindowRounding { kFloor, kCeil };
-enum class AttentionImplementation { kTiled, kDense };
-enum class KeyBlockOrder { kAscending, kNearestFirst };
-enum class AttentionProducts { kWarp, kWarpgroup };
-enum class OptimizerType { kAdam, kMuon };
-enum class NewtonSchulzForm { kGrouped, kTerms };
-enum class NewtonSchulzNorm { kRounded, kExact };
-enum class ScaleApplication { kRate, kUpdate };
-enum class MuonShape { kBlock, kStored };
-enum class MeanAxis { kShape, kRow };
-enum class CautiousCondition { kPositive, kNotNegative };
-enum class ResidualScaling { kNone, kBlock };
-enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
-enum class LearningRateShape { kTrapezoid, kCosine };
-enum class MomentumHold { kEnd, kLastWarmupStep };
-enum class MomentumForm { kLerp, kAccumulate };
-enum class Orthogonalizer { kNewtonSchulz, kSvd, kPolarExpress };
-enum class NewtonSchulzRounding { kEachOperation, kFused };
-enum class EpsPosition { kCorrected, kUncorrected };
-enum class NewtonSchulzDtype { kCompute, kBfloat16 };
-enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
-enum class LoaderPosition { kPerRank, kGlobal };  ///< whose position in the token stream (core/data/data_loader.h)
-enum class BatchOrder { kSequential, kShuffled };
-enum class BatchAlignment { kNone, kBos, kDocuments };  ///< where training sequences begin (core/data/data_loader.h)
-enum class ShardStorage { kMapped, kRead, kPinned };
-enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
-enum class TokenDtype { kInt64, kInt32 };
-enum class GradientReduction { kMean, kMeanOverRanks };
-enum class LossReduction { kMean, kSum };
-enum class GradientSync { kLastMicroStep, kEveryMicroStep };
-enum class ReductionSchedule { kOverlappedBuckets, kBuckets, kPerParameter };
-enum class BucketStorage { kViews, kCopies };
-enum class MuonSharding { kReplicated, kAllReduce, kAllGather };
-enum class MuonGroups { kElements, kShape };
-enum class GradientSums { kAllProcesses, kOwners };
-enum class GatherTiming { kAsynchronous, kBlocking };
-enum class GatherBuffer { kContiguous, kSeparate };
-enum class MatrixInit { kZero, kLinear };
-enum class TableInit { kByHead, kNormal, kLinear };
-enum class InitScheme { kRecords, kGpt2 };
-enum class ActivationPrecision { kFloat32, kAutocast, kBfloat16 };
-enum class ValidationPrecision { kTraining, kFloat32 };
-enum class StoredPrecision { kFloat32, kBfloat16 };
-enum class ParameterStorage { kFloat32, kBfloat16Stochastic };
-enum class RotaryPrecision { kFloat32, kBfloat16Tables, kBfloat16Frequencies };
-enum class HeadPrecision { kActivations, kFp8 };
-
-struct RopeConfig {
-  double base = 1024;
-  bool half_truncate = true;  ///< E/4 frequencies 1 ... 1/base, then E/4 zeros; false: E/2 frequencies base^(-2j/E)
-  bool precompute = true;     ///< tables built once for max_seq_len, or in each forward pass; same numbers
-  std::int64_t max_seq_len = 65536;  ///< positions; with learned positions, rows of their table
-  /// kYarn (#31 on): each change of the attention window slows the frequencies down (engine/ops/rotary.h).
-  RopeWindowScaling window_scaling = RopeWindowScaling::kNone;
-  RopePairing pairing = RopePairing::kHalf;  ///< pairs are (j, j + E/2), or (#58 on) (2j, 2j + 1)
-};
-
-struct ValueEmbeddingConfig {
-  ValueSource source = ValueSource::kTokens;
-  std::int64_t num_tables = 3;
-  /// Table of each layer, or nullopt; num_layers long.
-  std::vector<std::optional<std::int64_t>> layer_map = {
-      0, 1, 2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, 0, 1, 2};
-  ValueMix mix = ValueMix::kPair;
-  /// kJoined: the tables are side by side in one matrix of num_tables * Hkv * E columns (records #14, #15); same
-  /// numbers.
-  ValueTableLayout layout = ValueTableLayout::kSeparate;
-  /// kGate (#55 on): v_h + 2 sigmoid((W a)_h) u_h, with a the first gate_dim features of the attention's normalised
-  /// input. In split_gate_layers (#70 on) a is half of those, and as many of u.
-  std::int64_t gate_dim = 12;
-  std::vector<std::int64_t> split_gate_layers;
-};
-
-/// One skip connection: x += sigmoid(skip_lambda) c at the start of layer `to`, with c the output of layer `from`
-/// (#45 on).
-struct SkipConfig {
-  std::int64_t from = 0;
-  std::optional<std::int64_t> to;  ///< null: there is none
-  /// kX0 (#55 on): a second factor, 2 sigmoid of a learned combination of the first gate_dim features of x0.
-  LateSkipGate gate = LateSkipGate::kNone;
-  std::int64_t gate_dim = 12;
-};
-
-/// Logits are scale sigmoid((z + shift) / divisor) (#54 on).
-struct LogitCapConfig {
-  std::optional<double> scale;  ///< null: they are not; logit_softcap may act
-  double shift = 5.0;
-  double divisor = 7.5;
-};
-
-/// E = model_dim / num_heads is the head width, L = num_layers.
-struct ModelConfig {
-  std::int64_t num_layers = 12;
-  std::int64_t num_heads = 6;
-  std::int64_t num_kv_heads = 6;
-  std::int64_t model_dim = 768;
-  std::int64_t mlp_ratio = 4;
-  std::int64_t vocab_size = 50257;
-  std::int64_t vocab_pad_multiple = 128;
-  bool vocab_pad_embeddings = false;
-  NormType norm = NormType::kRms;  ///< kLayer: LayerNorm with weight and bias (record #1)
-  /// kLearned: a table of positions is added to the token embedding (record #1); kNone: no table and no rotation.
-  PositionEncoding position = PositionEncoding::kRotary;
-  bool bias = false;  ///< a bias in every linear layer of the blocks (record #1)
-  Activation activation = Activation::kReluSquared;
-  double norm_eps = 0.0078125;  // 2^-7: torch's value for bfloat16 input until PR 142848
-  bool qk_norm = true;
-  std::optional<double> qk_norm_eps;                                  ///< null: norm_eps
-  QkNormPosition qk_norm_position = QkNormPosition::kBeforeRotation;  ///< order does not matter except for rounding
-  RopeConfig rope;
-  ValueEmbeddingConfig value_embeddings;
-  std::vector<std::int64_t> attention_skip_layers = {7};
-  std::vector<std::int64_t> mlp_skip_layers;  ///< layers without MLP; attention, lambdas and U-net role stay (#30)
-  /// Layers that are left out altogether (#35 on); the others keep their numbers, and a U-net skip whose other end is
-  /// left out does not exist.
-  std::vector<std::int64_t> skip_layers;
-  std::optional<double> logit_softcap = 30.0;
-  SoftcapForm logit_softcap_form = SoftcapForm::kTanh;
-  LogitCapConfig logit_cap;
-  double logit_scale = 1.0;  ///< factor on the logits before the cap (D^-0.5 in #22 to #27)
-  bool unet_skips = true;
-  SkipConfig skip;
-  /// kBlock (#45 on): a layer begins with x = resid_lambdas[i] x + x0_lambdas[i] x0, after its skip.
-  ResidualScaling residual_scaling = ResidualScaling::kNone;
-  SkipGate unet_skip_gate = SkipGate::kLinear;  ///< x += w skip, or x += sigmoid(w) skip with w = -1.5 at first
-  bool x0_lambdas = true;
-  bool embed_norm = true;
-  bool tied_head = false;
-  /// The head and the token table are one up to the update of this step, at which Adam's state of the head is copied to
-  /// the table (#53 on); -1: never, but both start alike; null: nothing of this.
-  std::optional<std::int64_t> untie_step;
-  bool merged_qkv = false;
-  QkvRows qkv_rows = QkvRows::kSeparate;
-  /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C) or
-  /// (4 C, C). Each of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
-  MergedQkvo merged_qkvo = MergedQkvo::kOff;
-  /// attn.lambdas multiply weights (#47 on): the first those of queries, keys and values; the second the value
-  /// embedding (kQkv), or the weight of the output (kQkvAndOutput, #48 on).
-  AttentionWeightLambdas attention_weight_lambdas = AttentionWeightLambdas::kNone;
-  /// In these layers (#58 on) queries, keys and values [T, H, E] are read as [2 T, H / 2, E], with the window and the
-  /// documents of the longer sequence, so that one of two heads sees the other's keys.
-  std::vector<std::int64_t> paired_head_layers;
-  /// kHalves: in memory order, so heads h and h + H / 2 are a pair, while positions are 2 t + h mod 2 whatever the row.
-  /// kNeighbours: heads 2 p and 2 p + 1 are, and each row has its own position.
-  HeadPairing paired_head_order = HeadPairing::kHalves;
-  /// In these layers keys take some dimensions from the key before them, after norm and rotation (#49 on). The first
-  /// keeps its own; documents do not matter.
-  std::vector<std::int64_t> key_offset_layers;
-  /// kUpperHalf: dimensions from E / 2 on. kQuarters: E / 4 to E / 2 and 3 E / 4 to E, which stand still where pairs
-  /// are halves.
-  KeyOffsetDims key_offset_dims = KeyOffsetDims::kUpperHalf;
-  bool mlp_proj_transposed = false;  ///< the second matrix of the MLP is stored as (hidden, C)
-  bool mlp_fc_transposed = false;  ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
-  std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features
-  std::int64_t smear_gate_dim = 0;      ///< G > 0: each embedding gets a gated share of the one before it
-  std::optional<std::int64_t> backout_layer;  ///< this layer's output, times a learned number, leaves before the head
-  std::optional<double> attention_scale;      ///< null: E^-0.5
-  double attention_scale_growth = 0.0;        ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
-  double attention_branch_scale = 1.0;
-  std::optional<double>
-      linear_init_std;  ///< f: uniform with standard deviation f fan_in^-0.5; null: U(-1, 1) fan_in^-0.5
-
-  std::int64_t head_dim() const { return model_dim / num_heads; }
-  std::int64_t kv_dim() const { return num_kv_heads * head_dim(); }
-  std::int64_t padded_vocab_size() const;
-  std::int64_t embedding_rows() const;  ///< rows of embed and value tables
-  bool has_layer(std::int64_t layer) const;
-  bool has_attention(std::int64_t layer) const;
-  bool has_mlp(std::int64_t layer) const;
-  /// The layer whose output a layer of the second half adds; nullopt: none.
-  std::optional<std::int64_t> skip_source(std::int64_t layer) const;
-  /// Whether a layer of the blocks or the head reads the output of this layer again.
-  bool keeps_output(std::int64_t layer) const;
-};
 
 /// Windows from step `from` on.
 struct WindowStage {
@@ -299,7 +106,9 @@ struct OptimizerGroupConfig {
   bool blockwise = false;
   /// With blockwise: the shape of the matrix, or of the parameter that holds it, chooses the factor of update_scale and
   /// the dimension over which second moments are means (kStored up to #60).
-  MuonShape shape_of = MuonShape::kBlock;
+  ShapeSource shape_of = ShapeSource::kBlock;
+  /// n > 1 (#80 on): of a parameter of stacked rows of q, k, v and output, q and k are n matrices each, of C / n rows.
+  std::int64_t query_key_blocks = 1;
   MeanAxis mean_axis = MeanAxis::kShape;  ///< with blockwise; kRow: means over each row, whatever the shape
   /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
   /// to #14).
@@ -452,6 +261,7 @@ struct InitConfig {
   double zero_init_std = 0.0;  ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
   double scalar_std = 0.0;     ///< noise added to the initial scalars
   double resid_lambda = 1.1;   ///< of model.residual_scaling
+  double bigram_lambda = 0.1;  ///< of model.bigram
   std::optional<std::string> note;
 };
 

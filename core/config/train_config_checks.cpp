@@ -5,40 +5,18 @@
 #include <numeric>
 #include <string>
 
+#include "core/config/config_checker.h"
 #include "core/config/parameter_list.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 namespace {
 
-using Pointers = std::initializer_list<const char*>;
-constexpr std::int64_t kPolarExpressSteps = 5;
-
-class Checker {
- public:
-  explicit Checker(const std::string& source) : source_(source) {}
-
-  /// `pointers`: the reported place, then the other fields of the relation.
-  void require(bool holds, Pointers pointers, const std::string& message) const {
-    if (!holds) fail(ErrorCode::kInvalidArgument, pointers, message);
-  }
-  void exclude(bool clash, Pointers pointers, const std::string& message) const {
-    if (clash) fail(ErrorCode::kConflict, pointers, message);
-  }
-
- private:
-  [[noreturn]] void fail(ErrorCode code, Pointers pointers, const std::string& message) const {
-    throw LocatedError(code, source_, {pointers.begin(), pointers.end()}, message);
-  }
-
-  const std::string& source_;
-};
-
 std::string text(std::int64_t value) {
   return std::to_string(value);
 }
 
-void check_heads(const Checker& check, const ModelConfig& model) {
+void check_heads(const ConfigChecker& check, const ModelConfig& model) {
   check.require(model.model_dim % model.num_heads == 0, {"/model/num_heads", "/model/model_dim"},
                 "model_dim " + text(model.model_dim) + " is not a multiple of num_heads " + text(model.num_heads));
   check.require(
@@ -61,7 +39,7 @@ void check_heads(const Checker& check, const ModelConfig& model) {
                 "a merged or stacked QKV matrix needs num_kv_heads equal to num_heads");
 }
 
-void check_values(const Checker& check, const ModelConfig& model) {
+void check_values(const ConfigChecker& check, const ModelConfig& model) {
   const ValueEmbeddingConfig& values = model.value_embeddings;
   check.require(static_cast<std::int64_t>(values.layer_map.size()) == model.num_layers,
                 {"/model/value_embeddings/layer_map", "/model/num_layers"},
@@ -96,7 +74,7 @@ void check_values(const Checker& check, const ModelConfig& model) {
                 "layer 0 has no attention, so it has no values to share; use another value source");
 }
 
-void check_layers(const Checker& check, const ModelConfig& model) {
+void check_layers(const ConfigChecker& check, const ModelConfig& model) {
   const auto exist = [&](const std::vector<std::int64_t>& layers, const char* pointer) {
     for (const std::int64_t layer : layers) {
       check.require(layer < model.num_layers, {pointer, "/model/num_layers"},
@@ -106,6 +84,7 @@ void check_layers(const Checker& check, const ModelConfig& model) {
   exist(model.attention_skip_layers, "/model/attention_skip_layers");
   exist(model.mlp_skip_layers, "/model/mlp_skip_layers");
   exist(model.skip_layers, "/model/skip_layers");
+  exist(model.attention_gate_skip_layers, "/model/attention_gate_skip_layers");
   for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
     check.exclude(model.has_layer(layer) && !model.has_attention(layer) && !model.has_mlp(layer),
                   {"/model/mlp_skip_layers", "/model/attention_skip_layers", "/model/skip_layers"},
@@ -123,99 +102,7 @@ void check_layers(const Checker& check, const ModelConfig& model) {
                 {"/model/unet_skip_gate", "/model/unet_skips"}, "there are no U-net skips; use \"linear\"");
 }
 
-void check_stream(const Checker& check, const ModelConfig& model) {
-  const SkipConfig& skip = model.skip;
-  check.require(!skip.to || (skip.from < *skip.to && *skip.to < model.num_layers && model.has_layer(skip.from) &&
-                             model.has_layer(*skip.to)),
-                {"/model/skip/to", "/model/skip/from", "/model/num_layers", "/model/skip_layers"},
-                "a skip leads from a layer to a later one; layer " + text(skip.from) + " and layer " +
-                    text(skip.to.value_or(0)) + " are not two such layers");
-  check.exclude(model.residual_scaling != ResidualScaling::kNone && model.x0_lambdas,
-                {"/model/residual_scaling", "/model/x0_lambdas"},
-                "both blend the input of each layer with the embedding; set x0_lambdas to false");
-}
-
-void check_late_attention(const Checker& check, const ModelConfig& model) {
-  for (const std::int64_t layer : model.key_offset_layers) {
-    check.require(layer < model.num_layers && model.has_attention(layer),
-                  {"/model/key_offset_layers", "/model/num_layers", "/model/attention_skip_layers"},
-                  "layer " + text(layer) + " has no attention");
-  }
-  for (const std::int64_t layer : model.paired_head_layers) {
-    check.require(layer < model.num_layers && model.has_attention(layer),
-                  {"/model/paired_head_layers", "/model/num_layers", "/model/attention_skip_layers"},
-                  "layer " + text(layer) + " has no attention");
-    check.exclude(std::find(model.key_offset_layers.begin(), model.key_offset_layers.end(), layer) !=
-                      model.key_offset_layers.end(),
-                  {"/model/paired_head_layers", "/model/key_offset_layers"},
-                  "layer " + text(layer) + " is in both; keys of paired heads have no key of their own before them");
-  }
-  check.exclude(
-      !model.paired_head_layers.empty() && (model.num_heads % 2 != 0 || model.num_kv_heads != model.num_heads),
-      {"/model/paired_head_layers", "/model/num_heads", "/model/num_kv_heads"},
-      "paired heads need an even number of heads, and as many of keys and values");
-  const ValueEmbeddingConfig& values = model.value_embeddings;
-  check.require(values.mix != ValueMix::kGate || values.gate_dim <= model.model_dim,
-                {"/model/value_embeddings/gate_dim", "/model/model_dim"},
-                "the gates read " + text(values.gate_dim) + " features, but model_dim is " + text(model.model_dim));
-  check.require(!model.skip.to || model.skip.gate == LateSkipGate::kNone || model.skip.gate_dim <= model.model_dim,
-                {"/model/skip/gate_dim", "/model/model_dim"},
-                "the gate reads " + text(model.skip.gate_dim) + " features, but model_dim is " + text(model.model_dim));
-  const bool scales = model.attention_weight_lambdas != AttentionWeightLambdas::kNone;
-  check.exclude(scales && (values.mix == ValueMix::kPair || values.mix == ValueMix::kLerp),
-                {"/model/attention_weight_lambdas", "/model/value_embeddings/mix"},
-                "both would use the learned numbers of a layer; set the mix to \"add\" or \"none\"");
-  check.exclude(scales && model.bias, {"/model/attention_weight_lambdas", "/model/bias"},
-                "scaled projections have no bias");
-  const bool adds = values.mix == ValueMix::kAdd || values.mix == ValueMix::kGate;
-  check.exclude(adds && values.source != ValueSource::kTokens,
-                {"/model/value_embeddings/mix", "/model/value_embeddings/source"},
-                "\"add\" and \"gate\" add the rows of value tables; set the source to \"tokens\"");
-}
-
-void check_loss(const Checker& check, const TrainConfig& config) {
-  const std::vector<TargetStage>& stages = config.loss.multi_token;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    check.require(i == 0 ? stages[i].from == 0 : stages[i - 1].from < stages[i].from, {"/loss/multi_token"},
-                  "the first stage must begin at step 0, and each after the one before it");
-    check.require(!stages[i].start.empty() && stages[i].start.size() == stages[i].end.size() &&
-                      stages[i].to > static_cast<double>(stages[i].from),
-                  {"/loss/multi_token"},
-                  "stage " + text(static_cast<std::int64_t>(i)) +
-                      " needs as many weights at its start as at its end, and an end after its start");
-  }
-  const ModelConfig& model = config.model;
-  const bool is_late = !stages.empty() || model.logit_cap.scale.has_value();
-  check.exclude(is_late && config.precision.cross_entropy == StoredPrecision::kBfloat16,
-                {"/precision/cross_entropy", "/loss/multi_token", "/model/logit_cap/scale"},
-                "several targets and this cap have a loss in float32; set cross_entropy to \"float32\"");
-  check.exclude(model.logit_cap.scale && model.logit_softcap, {"/model/logit_cap/scale", "/model/logit_softcap"},
-                "logits have one cap; set logit_softcap to null");
-}
-
-void check_untie(const Checker& check, const TrainConfig& config) {
-  const ModelConfig& model = config.model;
-  if (!model.untie_step) return;
-  check.exclude(model.tied_head, {"/model/untie_step", "/model/tied_head"},
-                "a tied head has no matrix that could be untied; set tied_head to false");
-  check.require(model.embedding_rows() == model.padded_vocab_size(),
-                {"/model/untie_step", "/model/vocab_pad_embeddings", "/model/vocab_pad_multiple"},
-                "the head has the rows of the table: set vocab_pad_embeddings to true or vocab_pad_multiple to 1");
-  const OptimizerGroupConfig& head = settings_of(config.optimizer, ParameterGroup::kLmHead, "lm_head.weight");
-  const OptimizerGroupConfig& table = settings_of(config.optimizer, ParameterGroup::kEmbeddings, "embed.weight");
-  check.require(
-      head.step_every == table.step_every,
-      {"/model/untie_step", "/optimizer/lm_head/step_every", "/optimizer/embeddings/step_every", "/optimizer/families"},
-      "head and table are updated at the same steps while they are one; make step_every equal");
-  check.require(*model.untie_step < 0 || (*model.untie_step + 1) % head.step_every == 0,
-                {"/model/untie_step", "/optimizer/lm_head/step_every"},
-                "must be a step at which the head is updated, every " + text(head.step_every) + " steps");
-  check.exclude(config.distributed.gradient_sums == GradientSums::kOwners,
-                {"/model/untie_step", "/distributed/gradient_sums"},
-                "the head needs the whole gradient of the table; set gradient_sums to \"all_processes\"");
-}
-
-void check_gates(const Checker& check, const ModelConfig& model) {
+void check_gates(const ConfigChecker& check, const ModelConfig& model) {
   const auto fits = [&](std::int64_t dim, const char* pointer) {
     check.require(dim <= model.model_dim, {pointer, "/model/model_dim"},
                   "the gate reads " + text(dim) + " features, but model_dim is " + text(model.model_dim));
@@ -233,14 +120,13 @@ void check_gates(const Checker& check, const ModelConfig& model) {
                 "merged projections need num_kv_heads equal to num_heads");
 }
 
-void check_model(const Checker& check, const TrainConfig& config) {
+void check_model(const ConfigChecker& check, const TrainConfig& config) {
   const ModelConfig& model = config.model;
   check_heads(check, model);
   check_values(check, model);
   check_layers(check, model);
   check_gates(check, model);
-  check_stream(check, model);
-  check_late_attention(check, model);
+  check_late_model(check, model);
   check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
@@ -252,7 +138,7 @@ void check_model(const Checker& check, const TrainConfig& config) {
       "token " + text(config.attention.document_separator) + " is outside the vocabulary of " + text(model.vocab_size));
 }
 
-void check_window_list(const Checker& check, const AttentionConfig& attention) {
+void check_window_list(const ConfigChecker& check, const AttentionConfig& attention) {
   const WindowScheduleConfig& schedule = attention.window.schedule;
   if (schedule.type != WindowScheduleType::kList) return;
   check.require(!schedule.tokens_list.empty(), {"/attention/window/schedule/tokens_list"}, "needs at least one window");
@@ -263,34 +149,7 @@ void check_window_list(const Checker& check, const AttentionConfig& attention) {
   }
 }
 
-void check_window_stages(const Checker& check, const TrainConfig& config) {
-  const WindowConfig& window = config.attention.window;
-  const std::vector<WindowStage>& stages = window.schedule.stages;
-  const bool has_stages = window.schedule.type == WindowScheduleType::kStages;
-  check.exclude(!window.short_layers.empty() && !has_stages,
-                {"/attention/window/short_layers", "/attention/window/schedule/type"},
-                "short windows are those of stages; set the type to \"stages\"");
-  for (const std::int64_t layer : window.short_layers) {
-    check.require(layer < config.model.num_layers, {"/attention/window/short_layers", "/model/num_layers"},
-                  "layer " + text(layer) + " does not exist");
-  }
-  if (!has_stages) return;
-  check.exclude(!window.half_layers.empty(), {"/attention/window/half_layers", "/attention/window/schedule/type"},
-                "stages have short windows of their own; name the layers in short_layers");
-  check.require(!stages.empty() && stages.front().from == 0, {"/attention/window/schedule/stages"},
-                "the first stage must begin at step 0");
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    check.require(i == 0 || stages[i - 1].from < stages[i].from, {"/attention/window/schedule/stages"},
-                  "stage " + text(static_cast<std::int64_t>(i)) + " must begin after the one before it");
-    for (const std::int64_t tokens : {stages[i].long_tokens, stages[i].short_tokens}) {
-      check.require(
-          tokens % config.attention.block_size == 0, {"/attention/window/schedule/stages", "/attention/block_size"},
-          "windows must be multiples of block_size " + text(config.attention.block_size) + ", got " + text(tokens));
-    }
-  }
-}
-
-void check_final_window(const Checker& check, const TrainConfig& config) {
+void check_final_window(const ConfigChecker& check, const TrainConfig& config) {
   const WindowConfig& window = config.attention.window;
   const bool has_window = window.schedule.type != WindowScheduleType::kNone;
   for (const auto& [tokens, pointer] :
@@ -318,7 +177,7 @@ void check_final_window(const Checker& check, const TrainConfig& config) {
                 "it multiplies attention_scale when the window changes; set both, or 0");
 }
 
-void check_attention(const Checker& check, const TrainConfig& config) {
+void check_attention(const ConfigChecker& check, const TrainConfig& config) {
   const AttentionConfig& attention = config.attention;
   const WindowScheduleConfig& schedule = attention.window.schedule;
   const std::int64_t block = attention.block_size;
@@ -360,47 +219,10 @@ void check_attention(const Checker& check, const TrainConfig& config) {
                 {"/attention/window/half_layers", "/attention/window/granularity"},
                 "half windows are whole blocks, which this granularity cuts; set another one");
   check_window_list(check, attention);
-  check_window_stages(check, config);
   check_final_window(check, config);
 }
 
-/// Settings of a group or family that uses Muon.
-void check_muon(const Checker& check, const OptimizerGroupConfig& group, const std::string& pointer) {
-  if (group.type != OptimizerType::kMuon) return;
-  const auto place = [&](const char* field) { return pointer + "/" + field; };
-  const std::string beta2 = place("second_moment_beta2"), steps = place("ns_steps"), form = place("orthogonalizer"),
-                    blockwise = place("blockwise"), shape = place("shape_of"), decay = place("cautious_decay");
-  check.exclude(group.second_moment_beta2.value_or(0.0) >= 1.0, {beta2.c_str()}, "must be below 1");
-  check.require(group.orthogonalizer != Orthogonalizer::kPolarExpress || group.ns_steps <= kPolarExpressSteps,
-                {steps.c_str(), form.c_str()},
-                "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
-  check.exclude(group.shape_of == MuonShape::kStored && !group.blockwise, {shape.c_str(), blockwise.c_str()},
-                "it chooses between matrix and parameter where matrices are taken one by one; set blockwise to true");
-  const std::string axis = place("mean_axis");
-  check.exclude(group.mean_axis == MeanAxis::kRow && !group.blockwise, {axis.c_str(), blockwise.c_str()},
-                "it belongs to second moments of single matrices; set blockwise to true");
-  check.exclude(group.cautious_decay != 0.0 && !group.blockwise, {decay.c_str(), blockwise.c_str()},
-                "Muon's decay takes matrices one by one; set blockwise to true");
-}
-
-void check_families(const Checker& check, const TrainConfig& config) {
-  const OptimizerConfig& optimizer = config.optimizer;
-  for (const ParameterShape& parameter : parameter_list(config)) {
-    const bool has_muon = settings_of(optimizer, parameter.group, parameter.name).type == OptimizerType::kMuon;
-    const std::string pointer = "/optimizer/families/" + family_of(parameter.name) + "/type";
-    check.require(!has_muon || parameter.group == ParameterGroup::kHiddenMatrices, {pointer.c_str()},
-                  parameter.name + " is no matrix of the blocks, for which alone \"muon\" is defined");
-  }
-  for (const auto& [name, family] : optimizer.families) {
-    check_muon(check, family, "/optimizer/families/" + name);
-    check.exclude(
-        family.type == OptimizerType::kMuon && config.distributed.processes > 1 && !config.distributed.ragged_groups,
-        {"/distributed/ragged_groups", "/optimizer/families"},
-        "families are shared out one by one, whatever their number; set it to true");
-  }
-}
-
-void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
+void check_optimizer(const ConfigChecker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
   const auto require_adam = [&](const OptimizerGroupConfig& group, const char* pointer) {
     check.require(group.type == OptimizerType::kAdam, {pointer},
                   "only hidden_matrices can use \"muon\"; its update is defined for the matrices of the blocks");
@@ -408,7 +230,6 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
   require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
-  check_muon(check, optimizer.hidden_matrices, "/optimizer/hidden_matrices");
   check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
                     !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
                 {"/optimizer/hidden_matrices/split_qkv", "/model/merged_qkv", "/model/qkv_rows"},
@@ -416,7 +237,7 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
                 "\"stacked\" or model/merged_qkv to true");
 }
 
-void check_precision(const Checker& check, const TrainConfig& config) {
+void check_precision(const ConfigChecker& check, const TrainConfig& config) {
   const PrecisionConfig& precision = config.precision;
   const bool rounds = precision.activations != ActivationPrecision::kFloat32;
   check.exclude(!rounds && precision.validation == ValidationPrecision::kFloat32,
@@ -442,7 +263,7 @@ void check_precision(const Checker& check, const TrainConfig& config) {
                 "the bfloat16 loss is that of the sigmoid form; set logit_softcap_form to \"sigmoid\"");
 }
 
-void check_gradient_sums(const Checker& check, const TrainConfig& config) {
+void check_gradient_sums(const ConfigChecker& check, const TrainConfig& config) {
   if (config.distributed.gradient_sums != GradientSums::kOwners) return;
   const bool has_muon = config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
   check.exclude(has_muon && config.distributed.muon != MuonSharding::kAllGather,
@@ -456,7 +277,7 @@ void check_gradient_sums(const Checker& check, const TrainConfig& config) {
                 "a norm needs every gradient, and each process has its own only; set the clipping to \"none\"");
 }
 
-void check_distributed(const Checker& check, const TrainConfig& config) {
+void check_distributed(const ConfigChecker& check, const TrainConfig& config) {
   const std::int64_t processes = config.distributed.processes;
   check.require(config.data.ranks % processes == 0, {"/distributed/processes", "/data/ranks"},
                 text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
@@ -473,35 +294,7 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   }
 }
 
-void check_stages(const Checker& check, const TrainConfig& config) {
-  const DataConfig& data = config.data;
-  std::int64_t longest = 0;
-  for (std::size_t i = 0; i < data.stages.size(); ++i) {
-    const DataStage& stage = data.stages[i];
-    check.require(i == 0 ? stage.from == 0 : data.stages[i - 1].from < stage.from, {"/data/stages"},
-                  "the first stage must begin at step 0, and each after the one before it");
-    check.require(stage.sequence_length % config.attention.block_size == 0, {"/data/stages", "/attention/block_size"},
-                  "sequences of " + text(stage.sequence_length) +
-                      " tokens are not a multiple of attention/block_size " + text(config.attention.block_size));
-    longest = std::max(longest, stage.sequence_length);
-  }
-  check.require(data.stages.empty() || longest == data.sequence_length, {"/data/sequence_length", "/data/stages"},
-                "must be that of the longest stage, " + text(longest));
-  check.exclude(!data.stages.empty() && data.loader.alignment != BatchAlignment::kDocuments,
-                {"/data/stages", "/data/loader/alignment"},
-                "only sequences of whole documents change their length; set the alignment to \"documents\"");
-  const LearningRateConfig& rate = config.schedule.learning_rate;
-  for (std::size_t i = 0; i < rate.stages.size(); ++i) {
-    check.require(i == 0 ? rate.stages[i].from == 0 : rate.stages[i - 1].from < rate.stages[i].from,
-                  {"/schedule/learning_rate/stages"},
-                  "the first stage must begin at step 0, and each after the one before it");
-  }
-  check.exclude(!rate.stages.empty() && rate.covers_extension,
-                {"/schedule/learning_rate/stages", "/schedule/learning_rate/covers_extension"},
-                "with stages the extension has the floor; set covers_extension to false");
-}
-
-void check_alignment(const Checker& check, const LoaderConfig& loader) {
+void check_alignment(const ConfigChecker& check, const LoaderConfig& loader) {
   const bool is_aligned = loader.alignment != BatchAlignment::kNone;
   check.exclude(is_aligned && loader.position != LoaderPosition::kGlobal,
                 {"/data/loader/alignment", "/data/loader/position"},
@@ -513,14 +306,14 @@ void check_alignment(const Checker& check, const LoaderConfig& loader) {
                 "documents are cut with the alignment \"documents\" only; use null");
 }
 
-void check_search_window(const Checker& check, const LoaderConfig& loader) {
+void check_search_window(const ConfigChecker& check, const LoaderConfig& loader) {
   check.exclude(
       loader.search_window != LoaderConfig{}.search_window && loader.alignment != BatchAlignment::kBos,
       {"/data/loader/search_window", "/data/loader/alignment"},
       "only sequences that begin with a document are searched for; use " + text(LoaderConfig{}.search_window));
 }
 
-void check_run(const Checker& check, const TrainConfig& config) {
+void check_run(const ConfigChecker& check, const TrainConfig& config) {
   const DataConfig& data = config.data;
   check.require(data.sequences_per_step % data.ranks == 0, {"/data/sequences_per_step", "/data/ranks"},
                 text(data.sequences_per_step) + " sequences do not divide among " + text(data.ranks) + " ranks");
@@ -537,7 +330,6 @@ void check_run(const Checker& check, const TrainConfig& config) {
                 text(config.run.stop_after) + " is beyond the " + text(config.schedule.total_steps()) +
                     " steps of schedule/num_steps and extension_steps");
   check_alignment(check, data.loader);
-  check_stages(check, config);
   check_search_window(check, data.loader);
   const LearningRateConfig& rate = config.schedule.learning_rate;
   check.require(
@@ -552,13 +344,11 @@ void check_run(const Checker& check, const TrainConfig& config) {
 }  // namespace
 
 void check_train_config(const TrainConfig& config, const std::string& source) {
-  const Checker check(source);
+  const ConfigChecker check(source);
   check_model(check, config);
   check_attention(check, config);
   check_optimizer(check, config.optimizer, config.model);
-  check_families(check, config);
-  check_loss(check, config);
-  check_untie(check, config);
+  check_late_training(check, config);
   check_run(check, config);
   check_precision(check, config);
   check_distributed(check, config);

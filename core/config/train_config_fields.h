@@ -11,194 +11,11 @@
 /// two.
 #pragma once
 
+#include "core/config/field_visitor.h"
+#include "core/config/model_config_fields.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
-
-/// A field's JSON name, what it does in one sentence, and its unit ("" for none).
-struct FieldLabel {
-  const char* name;
-  const char* meaning;
-  const char* unit = "";
-};
-
-/// State of every visitor: whether the fields that follow apply.
-class FieldVisitor {
- public:
-  template <class Enum>
-  void active_when(const char* /*sibling*/, Enum value, Enum wanted) {
-    is_active_ = value == wanted;
-  }
-  void active_always() { is_active_ = true; }
-
- protected:
-  bool is_active() const { return is_active_; }
-
- private:
-  bool is_active_ = true;
-};
-
-inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
-
-template <class Visitor>
-void visit_fields(Visitor& v, RopeConfig& c) {
-  v.field({"base", "Base of the geometric series of rotary frequencies."}, c.base, 1.0, 1e9);
-  v.field({"half_truncate", "Half of the rotary pairs turn and the others stand still; false: all pairs turn."},
-          c.half_truncate);
-  v.field({"precompute",
-           "The tables are computed once for max_seq_len positions; false: in each forward pass. The "
-           "numbers are the same."},
-          c.precompute);
-  v.field({"max_seq_len", "Positions in the rotary tables, or rows of the table of learned positions.", "tokens"},
-          c.max_seq_len, 1, kMaxTokens);
-  v.field({"window_scaling", "Each change of the attention window slows the rotary frequencies down (YaRN), or not."},
-          c.window_scaling);
-  v.field({"pairing", "Rotated pairs are halves of a head apart, or neighbours."}, c.pairing);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
-  v.field({"source",
-           "What is mixed into the attention values of a layer: nothing, the values of the first layer, or a "
-           "table that is looked up by token."},
-          c.source);
-  v.field({"num_tables", "Number of value tables; 0 unless the source is \"tokens\".", "tables"}, c.num_tables, 0,
-          1024);
-  v.field({"layer_map", "The value table of each layer, or null; one entry a layer."}, c.layer_map, 0, 1023);
-  v.field({"mix",
-           "How values are mixed: not at all, by one weight a layer (v + w (v1 - v)), by a pair of weights, as a sum, "
-           "or as a sum with learned gates."},
-          c.mix);
-  v.field(
-      {"layout", "The tables are separate parameters, or lie side by side in one matrix. The numbers are the same."},
-      c.layout);
-  v.field({"gate_dim", "Features that the gates of values read.", "features"}, c.gate_dim, 1, 1 << 20);
-  v.field({"split_gate_layers", "Layers whose gates read half of these features from the value table's row."},
-          c.split_gate_layers, 0, 1023);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, SkipConfig& c) {
-  v.field({"from", "The layer whose output is added.", "layer"}, c.from, 0, 1023);
-  v.field({"to", "The layer that begins with the addition; null: none does.", "layer"}, c.to, 0, 1023);
-  v.field({"gate", "The skip has a gate that reads the embedding, or not."}, c.gate);
-  v.field({"gate_dim", "Features that this gate reads.", "features"}, c.gate_dim, 1, 1 << 20);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, LogitCapConfig& c) {
-  v.field({"scale", "Factor on the sigmoid; null: logits have another cap, or none."}, c.scale, 1e-3, 1e6);
-  v.field({"shift", "Added to the logits before the sigmoid."}, c.shift, -1e6, 1e6);
-  v.field({"divisor", "Divides the shifted logits."}, c.divisor, 1e-3, 1e6);
-}
-
-/// Fields of what joins the layers: skips, gates, layouts of parameters, factors.
-template <class Visitor>
-void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
-  v.field({"unet_skips",
-           "The second half of the layers adds the outputs of the first half in mirrored order, each with "
-           "a learned weight."},
-          c.unet_skips);
-  v.field({"unet_skip_gate", "A U-net skip is multiplied by its learned weight, or by the sigmoid of that weight."},
-          c.unet_skip_gate);
-  v.group({"skip", "One skip connection, times the sigmoid of a learned number."}, c.skip);
-  v.field({"residual_scaling",
-           "Every layer blends its input with the embedding by learned weights of one list for all layers, or not."},
-          c.residual_scaling);
-  v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
-  v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
-  v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
-  v.field({"untie_step",
-           "Head and token table are one up to the update of this step; -1: they only start alike; null: neither.",
-           "steps"},
-          c.untie_step, -1, kMaxCount);
-  v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
-  v.field({"qkv_rows", "Queries, keys and values have a matrix each, or are stacked as the rows of one matrix."},
-          c.qkv_rows);
-  v.field({"merged_qkvo",
-           "The projections of queries, keys, values and output have parameters of their own, or are one of shape [4, "
-           "C, C], or one of shape [C, 4 C] or [4 C, C]."},
-          c.merged_qkvo);
-  v.field({"attention_weight_lambdas",
-           "Learned numbers multiply the weights of queries, keys and values, and the value embedding or the output's "
-           "weight, or not."},
-          c.attention_weight_lambdas);
-  v.field(
-      {"paired_head_layers",
-       "Layers that read their heads as half as many over a sequence twice as long: one of two sees the other's keys."},
-      c.paired_head_layers, 0, 1023);
-  v.field({"paired_head_order", "Paired heads lie half of all heads apart, or are neighbours with positions in order."},
-          c.paired_head_order);
-  v.field({"key_offset_layers", "Layers whose keys take some dimensions from the key before them."},
-          c.key_offset_layers, 0, 1023);
-  v.field({"key_offset_dims", "Those dimensions: the upper half of a head, or its second and its fourth quarter."},
-          c.key_offset_dims);
-  v.field({"mlp_proj_transposed", "The second matrix of the MLP is stored with its inputs as rows."},
-          c.mlp_proj_transposed);
-  v.field({"mlp_fc_transposed", "The first matrix of the MLP is stored with its inputs as rows."}, c.mlp_fc_transposed);
-  v.field({"attention_gate_dim", "Features that a learned gate of each head reads; 0: no gate.", "features"},
-          c.attention_gate_dim, 0, 1 << 20);
-  v.field(
-      {"smear_gate_dim",
-       "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.", "features"},
-      c.smear_gate_dim, 0, 1 << 20);
-  v.field({"backout_layer",
-           "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
-          c.backout_layer, 0, 1023);
-  v.field({"attention_scale", "Factor on the products of queries and keys; null: 1 over the root of the head width."},
-          c.attention_scale, 1e-6, 1e3);
-  v.field({"attention_scale_growth",
-           "When the window changes, attention_scale is multiplied by 1 + this times the logarithm of their ratio."},
-          c.attention_scale_growth, 0.0, 10.0);
-  v.field({"attention_branch_scale", "Factor on the output of attention before it joins the residual stream."},
-          c.attention_branch_scale, -1e3, 1e3);
-  v.field({"linear_init_std",
-           "Standard deviation of initial matrices, times the root of their inputs; null: uniform "
-           "within plus and minus 1 over that root."},
-          c.linear_init_std, 0.0, 1e3);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, ModelConfig& c) {
-  v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
-  v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
-  v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
-          1024);
-  v.field({"model_dim", "Width of the residual stream (C).", "features"}, c.model_dim, 2, 1 << 20);
-  v.field({"mlp_ratio", "Width of the MLP's hidden layer over model_dim."}, c.mlp_ratio, 1, 64);
-  v.field({"vocab_size", "Number of distinct tokens (V).", "tokens"}, c.vocab_size, 2, 65536);
-  v.field({"vocab_pad_multiple", "The head's rows are padded to a multiple of this.", "tokens"}, c.vocab_pad_multiple,
-          1, 65536);
-  v.field({"vocab_pad_embeddings", "The token and value tables are padded like the head."}, c.vocab_pad_embeddings);
-  v.field({"norm", "RMSNorm without parameters, or LayerNorm with weight and bias."}, c.norm);
-  v.field({"position",
-           "How positions enter: by rotation of queries and keys, by a learned table added to the token "
-           "embedding, or not at all."},
-          c.position);
-  v.field({"bias", "Every linear layer of the blocks has a bias."}, c.bias);
-  v.field({"activation", "Activation of the MLP."}, c.activation);
-  v.field({"norm_eps", "Added to the mean square inside a norm."}, c.norm_eps, 0.0, 1.0);
-  v.field({"qk_norm", "Queries and keys are normalised in each head."}, c.qk_norm);
-  v.field({"qk_norm_eps", "Added to the mean square in the norm of queries and keys; null: norm_eps."}, c.qk_norm_eps,
-          0.0, 1.0);
-  v.field(
-      {"qk_norm_position", "Queries and keys are normalised before or after their rotation; only rounding differs."},
-      c.qk_norm_position);
-  v.group({"rope", "Rotary position encoding."}, c.rope);
-  v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
-  v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
-  v.field({"mlp_skip_layers", "Layers without MLP, counted from 0."}, c.mlp_skip_layers, 0, 1023);
-  v.field({"skip_layers", "Layers that are left out altogether; the others keep their numbers."}, c.skip_layers, 0,
-          1023);
-  v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
-          c.logit_softcap, 1e-3, 1e6);
-  v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
-          c.logit_softcap_form);
-  v.group({"logit_cap", "Logits as a multiple of a sigmoid with shift."}, c.logit_cap);
-  v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
-  visit_fields_of_layers(v, c);
-}
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowStage& c) {
@@ -317,6 +134,9 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"shape_of",
            "With blockwise: the matrix, or the parameter that holds it, chooses factor and dimension by its shape."},
           c.shape_of);
+  v.field({"query_key_blocks",
+           "Rows of queries and of keys that are made orthogonal together: all, or one of so many parts.", "parts"},
+          c.query_key_blocks, 1, 1024);
   v.field({"mean_axis", "With blockwise: second moments are means over what the shape chooses, or over each row."},
           c.mean_axis);
   v.field({"scale_application", "The scale multiplies the rate, or the update in the number type of the iterations."},
@@ -492,6 +312,7 @@ void visit_fields(Visitor& v, InitConfig& c) {
   v.field({"scalar_std", "Standard deviation of the noise that is added to initial scalars."}, c.scalar_std, 0.0, 1e3);
   v.field({"resid_lambda", "First value of the weights on a layer's input in residual_scaling."}, c.resid_lambda, -1e3,
           1e3);
+  v.field({"bigram_lambda", "First value of the weights on the rows of the pairs' table."}, c.bigram_lambda, -1e3, 1e3);
   v.field({"note", "A remark for people."}, c.note);
 }
 

@@ -14,7 +14,9 @@ NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {V
               {ValueMix::kAdd, "add"}, {ValueMix::kGate, "gate"});
 NB_ENUM_NAMES(RopePairing, {RopePairing::kHalf, "half"}, {RopePairing::kAdjacent, "adjacent"});
 NB_ENUM_NAMES(HeadPairing, {HeadPairing::kHalves, "halves"}, {HeadPairing::kNeighbours, "neighbours"});
-NB_ENUM_NAMES(LateSkipGate, {LateSkipGate::kNone, "none"}, {LateSkipGate::kX0, "x0"});
+NB_ENUM_NAMES(LateSkipGate, {LateSkipGate::kNone, "none"}, {LateSkipGate::kX0, "x0"},
+              {LateSkipGate::kGenerated, "generated"});
+NB_ENUM_NAMES(BigramStart, {BigramStart::kReserved, "reserved"}, {BigramStart::kOwn, "own"});
 NB_ENUM_NAMES(TargetNormalizer, {TargetNormalizer::kExisting, "existing"}, {TargetNormalizer::kAll, "all"});
 NB_ENUM_NAMES(QkvRows, {QkvRows::kSeparate, "separate"}, {QkvRows::kStacked, "stacked"});
 NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"},
@@ -60,10 +62,14 @@ NB_ENUM_NAMES(AttentionProducts, {AttentionProducts::kWarp, "warp"}, {AttentionP
 NB_ENUM_NAMES(NewtonSchulzForm, {NewtonSchulzForm::kGrouped, "grouped"}, {NewtonSchulzForm::kTerms, "terms"});
 NB_ENUM_NAMES(NewtonSchulzNorm, {NewtonSchulzNorm::kRounded, "rounded"}, {NewtonSchulzNorm::kExact, "exact"});
 NB_ENUM_NAMES(ScaleApplication, {ScaleApplication::kRate, "rate"}, {ScaleApplication::kUpdate, "update"});
-NB_ENUM_NAMES(MuonShape, {MuonShape::kBlock, "block"}, {MuonShape::kStored, "stored"});
+NB_ENUM_NAMES(ShapeSource, {ShapeSource::kBlock, "block"}, {ShapeSource::kStored, "stored"});
 NB_ENUM_NAMES(CautiousCondition, {CautiousCondition::kPositive, "positive"},
               {CautiousCondition::kNotNegative, "not_negative"});
-NB_ENUM_NAMES(ResidualScaling, {ResidualScaling::kNone, "none"}, {ResidualScaling::kBlock, "block"});
+NB_ENUM_NAMES(ResidualScaling, {ResidualScaling::kNone, "none"}, {ResidualScaling::kBlock, "block"},
+              {ResidualScaling::kSublayer, "sublayer"});
+NB_ENUM_NAMES(EmbeddingInjection, {EmbeddingInjection::kBlockStart, "block_start"},
+              {EmbeddingInjection::kAfterAttention, "after_attention"}, {EmbeddingInjection::kGenerated, "generated"});
+NB_ENUM_NAMES(SkipTap, {SkipTap::kOutput, "output"}, {SkipTap::kAfterAttention, "after_attention"});
 NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
               {GradientClipType::kPerParameter, "per_parameter"});
 NB_ENUM_NAMES(LearningRateShape, {LearningRateShape::kTrapezoid, "trapezoid"}, {LearningRateShape::kCosine, "cosine"});

@@ -5,6 +5,7 @@
 #include "engine/ops/blend.h"
 #include "engine/ops/gates.h"
 #include "engine/ops/key_offset.h"
+#include "engine/ops/late_attention.h"
 #include "engine/ops/paired_heads.h"
 #include "engine/ops/rms_norm.h"
 
@@ -26,6 +27,7 @@ CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConf
   uses_half_window_ = is_in(config.attention.window.narrow_layers());
   is_listed_ = is_in(config.attention.window.final_validation_layers);
   offsets_keys_ = is_in(model_.key_offset_layers);
+  drops_own_values_ = is_in(model_.xsa_layers);
   pairs_heads_ = is_in(model_.paired_head_layers);
   splits_gate_ = is_in(model_.value_embeddings.split_gate_layers);
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
@@ -93,7 +95,8 @@ at::Tensor CausalSelfAttention::mix_values(const at::Tensor& v, const at::Tensor
     case ValueMix::kLerp:
       // Without a second value nothing is mixed in; lamb then has no effect (records #9 to #14 always have one).
       return other.defined() ? weighted_sum(v, other.reshape(v.sizes()), lambdas_, BlendForm::kLerp) : v;
-    case ValueMix::kGate: return v;  // gated_values
+    case ValueMix::kGate:
+      return value_gate_.defined() || !other.defined() ? v : v + other.reshape(v.sizes());  // else gated_values
     case ValueMix::kAdd: {
       if (!other.defined()) return v;
       const at::Tensor added = other.reshape(v.sizes());
@@ -139,6 +142,12 @@ at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& v
   if (offsets_keys_) heads.k = offset_keys(heads.k, model_.key_offset_dims);
   at::Tensor y = pairs_heads_ ? attend_in_pairs(heads, input, setting.scale, rounding.products)
                               : attend(heads, input, setting.scale, rounding.products);
+  if (setting.dc_mixture.defined()) {
+    y = y + composed_heads(heads.q, heads.k, heads.v, *input.dc_plan, setting.scale, setting.dc_mixture,
+                           setting.dc_share, model_.dc_attention.eps);
+  }
+  if (drops_own_values_) y = rounding.product(without_own_values(y, heads.v, setting.own_values));
+  if (setting.attention_gate.defined()) y = rounding.product(y) * setting.attention_gate.unsqueeze(-1);
   if (gate_.defined()) {
     const at::Tensor read = rounding.product_input(x.narrow(1, 0, gate_.size(1)));
     const at::Tensor gate = rounding.product(at::sigmoid(rounding.product(at::linear(read, rounding.product(gate_)))));

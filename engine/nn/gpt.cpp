@@ -5,6 +5,7 @@
 #include "core/config/schedule.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
+#include "engine/ops/bigram_hash.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
@@ -37,6 +38,11 @@ InitRule head_rule(const TrainConfig& config) {
   return config.init.lm_head == MatrixInit::kZero ? InitRule::kZero : InitRule::kLinear;
 }
 
+/// Those with which the layer of model.mudd begins like one without.
+std::vector<double> first_layer_coefficients(const InitConfig& init) {
+  return {0, 0, 0, 0, 0, 0, 2, 2, init.resid_lambda, 1, 0, init.bigram_lambda, init.resid_lambda, 1};
+}
+
 }  // namespace
 
 GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
@@ -44,6 +50,7 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   add_tables();
   add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
+  while (!config.model.has_layer(first_layer_)) ++first_layer_;
   final_norm_ = add_norm("ln_f");
   const bool has_sigmoid = config.model.unet_skip_gate == SkipGate::kSigmoid;
   skip_weights_ = parameters_.add({.name = "skip_weights", .values = {has_sigmoid ? kSigmoidSkip : 1.0}});
@@ -51,6 +58,14 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
   backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
   skip_lambda_ = parameters_.add({.name = "skip_lambda", .values = {kSigmoidSkip}});
+  post_lambdas_ = parameters_.add({.name = "post_lambdas", .values = {1.0}});
+  xsa_alphas_ = parameters_.add({.name = "xsa_alphas", .values = {0.0}});
+  if (config.model.generated_gates.hidden > 0) generated_gates_.emplace(parameters_, config);
+  if (config.model.mudd.hidden > 0) {
+    mudd_layer_ = Coefficients(parameters_, "mudd.0.", first_layer_coefficients(config.init), config.model.mudd.scale);
+    mudd_head_ = Coefficients(parameters_, "mudd.1.", {0.0, -0.5, 0.0, 0.0, 0.0}, config.model.mudd.scale);
+  }
+  bigram_lambdas_ = parameters_.add({.name = "bigram_lambdas", .values = {config.init.bigram_lambda}});
   skip_gate_ = parameters_.add({.name = "skip_gate.weight", .rule = InitRule::kZero});
   resid_lambdas_ = parameters_.add({.name = "resid_lambdas", .values = {config.init.resid_lambda}});
   x0_lambdas_ = parameters_.add({.name = "x0_lambdas", .values = {0.0}});
@@ -75,6 +90,10 @@ void GPT::add_tables() {
     table.pieces = {"lm_head.weight"};
   }
   embed_ = parameters_.add(std::move(table));
+  const BigramConfig& bigram = config_.model.bigram;
+  bigram_embed_ = parameters_.add({.name = "bigram_embed.weight", .rule = InitRule::kZero});
+  if (bigram.rows > 0 && bigram.sign_rows > 0)
+    bigram_signs_ = parameters_.add_signs("bigram_sign_table", {bigram.sign_rows, bigram.dim});
   position_embed_ = parameters_.add({.name = "position_embed.weight", .rule = normal});
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < values.num_tables; ++i)
@@ -126,7 +145,8 @@ void GPT::follow_windows(const std::vector<std::int64_t>& windows) {
 }
 
 AttentionSetting GPT::attention_setting(std::int64_t length) const {
-  AttentionSetting setting{.tables = {}, .scale = grown_attention_scale(config_.model, windows_)};
+  AttentionSetting setting;
+  setting.scale = grown_attention_scale(config_.model, windows_);
   if (config_.model.position == PositionEncoding::kRotary)
     setting.tables = tables_ ? *tables_ : tables_for(config_.model.paired_head_layers.empty() ? length : 2 * length);
   return setting;
@@ -308,13 +328,28 @@ at::Tensor GPT::begin_block(std::size_t layer, const at::Tensor& x, const Stream
   const auto index = static_cast<std::int64_t>(layer);
   at::Tensor begun = x;
   if (skip.to == index) {
-    at::Tensor added = stream.outputs[static_cast<std::size_t>(skip.from)];
+    at::Tensor added =
+        skip.tap == SkipTap::kOutput ? stream.outputs[static_cast<std::size_t>(skip.from)] : stream.middle;
+    if (skip.gate == LateSkipGate::kGenerated) added = stream.generated.skip * added;
     if (skip_gate_.defined())
       added = 2.0 * at::sigmoid(at::linear(stream.x0.narrow(1, 0, skip.gate_dim), skip_gate_)) * added;
     begun = weighted_sum(begun, added, at::sigmoid(skip_lambda_).reshape({1}), BlendForm::kAddIndexed);
   }
-  if (!resid_lambdas_.defined()) return begun;
-  return weighted_sum(begun, stream.x0, at::stack({resid_lambdas_[index], x0_lambdas_[index]}), BlendForm::kPair);
+  if (config_.model.residual_scaling != ResidualScaling::kBlock) return begun;
+  begun = weighted_sum(begun, stream.x0, at::stack({resid_lambdas_[index], x0_lambdas_[index]}), BlendForm::kPair);
+  if (!stream.pairs.defined()) return begun;
+  return begun + bigram_lambdas_[index] * stream.pairs;
+}
+
+at::Tensor GPT::pair_rows(const at::Tensor& tokens, const Rounding& rounding) const {
+  if (!bigram_embed_.defined()) return at::Tensor();
+  const BigramConfig& bigram = config_.model.bigram;
+  const at::Tensor rows = rounding.in_stream(at::embedding(bigram_embed_, bigram_rows(tokens, bigram)));
+  const bool has_signs = bigram_signs_.defined();
+  const at::Tensor signed_rows =
+      has_signs ? rows * at::embedding(bigram_signs_, bigram_sign_rows(tokens, bigram.sign_rows)) : rows;
+  const std::int64_t rest = config_.model.model_dim - bigram.dim;
+  return rest == 0 ? signed_rows : at::constant_pad_nd(signed_rows, {0, rest});
 }
 
 at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
@@ -328,7 +363,7 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
   if (block.attention) {
     const at::Tensor branch =
         block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
-                                 stream.setting, input, rounding);
+                                 layer_setting(static_cast<std::int64_t>(layer), stream), input, rounding);
     x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
   }
   if (!block.c_fc.weight.defined()) return x;
@@ -359,15 +394,24 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   at::Tensor x = embed(input.tokens, rows, rounding);
   stream.x0 = x;
   stream.values = value_embeddings(input.tokens, rows, rounding);
-  if (sink) sink("x0", x);
+  stream.pairs = pair_rows(input.tokens, rounding);
+  x = enter(x, stream);
+  if (sink) sink("x0", stream.x0);
   const bool fuses = fuses_blocks(rounding);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     if (!blocks_[layer].exists) continue;
-    x = fuses ? fused_block(layer, x, stream, input) : block_by_ops(layer, x, stream, input, rounding);
+    if (fuses) {
+      x = fused_block(layer, x, stream, input);
+    } else if (model.residual_scaling == ResidualScaling::kSublayer) {
+      x = sublayer_block(layer, x, stream, input, rounding);
+    } else {
+      x = block_by_ops(layer, x, stream, input, rounding);
+    }
     keep_output(layer, x, stream);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
   if (backout_lambda_.defined()) x = rounding.in_stream(back_out(x, stream, fuses));
+  if (mudd_head_.defined()) x = rounding.in_stream(coefficient_sum(x, stream));
   x = rounding.in_stream(final_norm_(x));
   if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_).mul_(model.logit_scale));
   return head_loss(x, input, pass, rounding);

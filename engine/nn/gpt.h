@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "engine/nn/generated_gates.h"
 #include "engine/nn/layers.h"
+#include "engine/nn/mudd.h"
 #include "engine/nn/parameters.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/fused_block.h"
@@ -25,6 +27,7 @@ struct SequenceInput {
   std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of the narrow layers; null if there are none
   /// Plans of the sequence of paired heads, twice as long, with the windows of the two above; null if there are none.
   std::shared_ptr<const AttentionPlan> paired_plan, paired_half_plan;
+  std::shared_ptr<const AttentionPlan> dc_plan;  ///< plan of model.dc_attention; null without
   /// Weights of the targets of each token in training: the next one, the one after it, ... (loss.multi_token).
   std::vector<double> target_weights = {1.0};
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
@@ -35,6 +38,10 @@ struct SequenceInput {
 struct AttentionSetting {
   RotaryTables tables;  ///< undefined without rotary positions
   double scale = 1.0;   ///< factor on the products of queries and keys
+  // Of one layer; each undefined without:
+  at::Tensor own_values;            ///< [H] or [T, H]: factors of what leaves along the own values, before their tanh
+  at::Tensor attention_gate;        ///< [T, H]: generated gates of heads
+  at::Tensor dc_mixture, dc_share;  ///< [T, H]
 };
 
 /// Purpose of a forward pass. Its precision may differ (PrecisionConfig::validation; fp8 heads are for training only).
@@ -81,7 +88,7 @@ class CausalSelfAttention {
   const TrainConfig& config_;
   const ModelConfig& model_;
   std::int64_t layer_;
-  bool uses_half_window_, is_listed_, offsets_keys_, pairs_heads_, splits_gate_;
+  bool uses_half_window_, is_listed_, offsets_keys_, pairs_heads_, splits_gate_, drops_own_values_;
   Linear c_q_, c_k_, c_v_;  ///< separate projections
   Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
   at::Tensor qkvo_;         ///< (4, C, C) or (C, 4 C) merged with the output projection; undefined otherwise
@@ -141,12 +148,28 @@ class GPT {
   /// Values passed from block to block.
   struct Stream {
     at::Tensor x0;
+    GeneratedNumbers generated;
+    at::Tensor entry;    ///< c0: the stream that enters the first layer
+    at::Tensor middle;   ///< the stream between attention and MLP of the layer that a skip taps there
+    at::Tensor entered;  ///< the stream that entered the layer of model.mudd
+    at::Tensor pairs;    ///< [T, C] rows of the pairs of tokens, filled with zeros; undefined without
     at::Tensor first_values;
     std::vector<at::Tensor> values;   ///< value embeddings, by layer
     std::vector<at::Tensor> outputs;  ///< of each layer so far; kept where a later one reads them
     at::Tensor skip_weights;          ///< the factors of the U-net skips
     AttentionSetting setting;
   };
+  at::Tensor sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                            const Rounding& rounding) const;
+  at::Tensor late_attention(std::size_t layer, const at::Tensor& x, const at::Tensor& values, Stream& stream,
+                            const SequenceInput& input, const Rounding& rounding) const;
+  at::Tensor coefficient_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                               const Rounding& rounding) const;
+  AttentionSetting layer_setting(std::int64_t layer, const Stream& stream) const;
+  at::Tensor injection(std::int64_t layer, const Stream& stream) const;
+  at::Tensor coefficient_sum(const at::Tensor& x, const Stream& stream) const;
+  at::Tensor enter(const at::Tensor& x, Stream& stream) const;
+  at::Tensor pair_rows(const at::Tensor& tokens, const Rounding& rounding) const;
   void keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor back_out(const at::Tensor& x, const Stream& stream, bool fuses) const;
   bool fuses_blocks(const Rounding& rounding) const;
@@ -165,15 +188,22 @@ class GPT {
   at::ScalarType dtype_;
   Parameters parameters_;
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
-  at::Tensor smear_gate_, smear_lambda_;   ///< [1, G], []; undefined without smear gate
-  at::Tensor backout_lambda_;              ///< []; undefined without backout
+  at::Tensor smear_gate_, smear_lambda_;      ///< [1, G], []; undefined without smear gate
+  at::Tensor backout_lambda_;                 ///< []; undefined without backout
+  at::Tensor bigram_embed_, bigram_lambdas_;  ///< [rows, dim], [L]; undefined without model.bigram
+  at::Tensor bigram_signs_;                   ///< [sign_rows, dim]; undefined without
+  at::Tensor post_lambdas_;                   ///< [L, 2]; undefined without sublayer scaling
+  at::Tensor xsa_alphas_;                     ///< [L, H]; undefined without model.xsa_layers
+  std::optional<GeneratedGates> generated_gates_;
+  Coefficients mudd_layer_, mudd_head_;    ///< of model.mudd
   at::Tensor skip_gate_;                   ///< [1, G]; undefined without its gate
   at::Tensor skip_lambda_;                 ///< []; undefined without model.skip
-  at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L]; undefined without residual_scaling
+  at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L] or [L, 2], and [L]; undefined without residual_scaling
   std::vector<std::int64_t> windows_;      ///< of follow_windows
   Norm final_norm_;
   std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
   std::vector<Block> blocks_;
+  std::int64_t first_layer_ = 0;        ///< the first that is not left out
   std::optional<RotaryTables> tables_;  ///< with rope.precompute
 };
 

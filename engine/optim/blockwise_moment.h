@@ -11,9 +11,9 @@ namespace nanobench::core {
 /// Evens out the rows or columns of each matrix X of an update:
 ///   q = mean of X^2 over each row if rows >= columns, else over each column; s <- beta2 s + (1 - beta2) q, s = 0 at
 ///   first; Y = X / sqrt(max(s, 1e-10)); X <- Y |X|_F / max(|Y|_F, 1e-10)
-/// (with MeanAxis::kRow always over each row). rows and columns are those of X, or with MuonShape::kStored those of the
-/// parameter that holds it. It differs from SecondMoment in taking norms and means of the matrices themselves, and in
-/// the floor, which is on s.
+/// (with MeanAxis::kRow always over each row). rows and columns are those of X, or with ShapeSource::kStored those of
+/// the parameter that holds it. It differs from SecondMoment in taking norms and means of the matrices themselves, and
+/// in the floor, which is on s.
 class BlockwiseMoment {
  public:
   BlockwiseMoment(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);

@@ -45,7 +45,9 @@ void Muon::build_batches() {
 
 /// For the case that a GPU's kernels take all batches.
 void Muon::build_device_batches() {
-  if (batches_.empty()) return;
+  const bool has_parts = std::any_of(parameters_.begin(), parameters_.end(),
+                                     [](const MuonParameter& parameter) { return parameter.whole.defined(); });
+  if (batches_.empty() || has_parts) return;
   std::vector<DeviceMuonBatch> on_device;
   for (const Batch& batch : batches_) {
     on_device.push_back(
@@ -90,8 +92,8 @@ at::Tensor Muon::gradients_of(const Batch& batch) const {
   std::vector<at::Tensor> pieces;
   for (const std::size_t i : batch.parameters) {
     const MuonParameter& parameter = parameters_[i];
-    const at::Tensor gradient =
-        parameter.tensor.grad().defined() ? parameter.tensor.grad() : at::zeros_like(parameter.tensor);
+    const at::Tensor own = parameter.gradient();
+    const at::Tensor gradient = own.defined() ? own : at::zeros_like(parameter.tensor);
     pieces.push_back(gradient.reshape({parameter.matrices, batch.rows, batch.columns}));
   }
   return at::cat(pieces);
@@ -134,7 +136,7 @@ NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
 void Muon::run_kernel(double momentum) {
   std::vector<at::Tensor> gradients(parameters_.size());  // copies of those that are not contiguous
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& gradient = parameters_[i].tensor.grad();
+    const at::Tensor gradient = parameters_[i].gradient();
     if (gradient.defined()) gradients[i] = gradient.contiguous();
   }
   for (std::size_t i = 0; i < matrices_.size(); ++i) {

@@ -32,8 +32,15 @@ MuonRate muon_rate(const OptimizerGroupConfig& config, const MuonParameter& para
   return muon_rate(config, rows, columns);
 }
 
+at::Tensor MuonParameter::gradient() const {
+  if (!whole.defined()) return tensor.grad();
+  const at::Tensor& all = whole.grad();
+  return all.defined() ? all.narrow(0, first_row, tensor.size(0)) : all;
+}
+
 std::pair<std::int64_t, std::int64_t> shape_for(const OptimizerGroupConfig& config, const MuonParameter& parameter) {
-  if (config.shape_of == MuonShape::kStored) return {parameter.tensor.size(-2), parameter.tensor.size(-1)};
+  const at::Tensor& stored = parameter.whole.defined() ? parameter.whole : parameter.tensor;
+  if (config.shape_of == ShapeSource::kStored) return {stored.size(-2), stored.size(-1)};
   return {parameter.rows(), parameter.columns()};
 }
 

@@ -17,6 +17,12 @@ struct MuonParameter {
   std::int64_t matrices = 1;                                  ///< n; each is orthogonalised and scaled separately
   std::optional<std::int64_t> matrix_columns = std::nullopt;  ///< of one matrix, if not the parameter's own
   StoredPrecision storage = StoredPrecision::kFloat32;        ///< kBfloat16: rounded after each step, with its momentum
+  /// The parameter of which `tensor` is rows from `first_row` on, as a view without gradient of its own; undefined:
+  /// none.
+  at::Tensor whole = {};
+  std::int64_t first_row = 0;
+
+  at::Tensor gradient() const;  ///< undefined: zero
 
   std::int64_t columns() const { return matrix_columns.value_or(tensor.size(-1)); }
   std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< rows of one matrix

@@ -45,6 +45,24 @@ MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& 
           .storage = is_gate(parameter) ? precision.gates : StoredPrecision::kFloat32};
 }
 
+/// A parameter of Muon, or the rows of queries and keys and those of values and output apart (query_key_blocks).
+std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const OptimizerGroupConfig& group,
+                                           const PrecisionConfig& precision) {
+  MuonParameter whole = muon_parameter(parameter, precision);
+  if (group.query_key_blocks == 1 || !parameter.name.ends_with("qkvo_w")) return {whole};
+  const std::int64_t half = parameter.tensor.size(0) / 2;
+  std::vector<MuonParameter> parts;
+  for (const std::int64_t first_row : {std::int64_t{0}, half}) {
+    MuonParameter part = whole;
+    part.tensor = parameter.tensor.detach().narrow(0, first_row, half);
+    part.whole = parameter.tensor;
+    part.first_row = first_row;
+    part.matrices = first_row == 0 ? 2 * group.query_key_blocks : 2;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 /// An Adam rounds what it updates, which may be a slice; the first forward pass reads the whole.
 void round_whole(at::Tensor parameter) {
   const at::NoGradGuard no_grad;
@@ -62,8 +80,10 @@ std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParamet
   }
   std::vector<MuonParameter> taken = parameters;
   const auto others = std::stable_partition(taken.begin(), taken.end(), [&](const MuonParameter& one) {
-    return fits_device_muon(
-        {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
+    return !one.whole.defined() &&
+           fits_device_muon(
+               {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}},
+               group);
   });
   for (const std::vector<MuonParameter>& part :
        {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
@@ -153,8 +173,10 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
   for (const Training& training : trainings_of(parameters, config)) {
     if (training.settings->type == OptimizerType::kMuon) {
       std::vector<MuonParameter> matrices;
-      for (const std::size_t i : training.parameters)
-        matrices.push_back(muon_parameter(parameters.all()[i], config.precision));
+      for (const std::size_t i : training.parameters) {
+        for (MuonParameter& one : muon_parameters(parameters.all()[i], *training.settings, config.precision))
+          matrices.push_back(std::move(one));
+      }
       for (auto& muon : make_muons(matrices, *training.settings, config.distributed, communicator))
         muons.push_back(std::move(muon));
       continue;

@@ -116,12 +116,18 @@ void BatchSource::restart() {
 
 std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
                                                             std::optional<std::int64_t> window) const {
+  return make_plan(tokens, window, config_.attention.window.granularity);
+}
+
+std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
+                                                            std::optional<std::int64_t> window,
+                                                            WindowGranularity granularity) const {
   const OpTimer timer("block_mask");
   const AttentionConfig& attention = config_.attention;
   const BlockMask mask(tokens, {.block_size = attention.block_size,
                                 .document_mask = attention.document_mask,
                                 .document_separator = attention.document_separator,
-                                .granularity = attention.window.granularity,
+                                .granularity = granularity,
                                 .window_tokens = window});
   return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
 }
@@ -147,6 +153,7 @@ SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const Ste
                       .half_plan = nullptr,
                       .paired_plan = nullptr,
                       .paired_half_plan = nullptr,
+                      .dc_plan = nullptr,
                       .target_weights = {1.0},
                       .listed_plan = nullptr};
   if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(tokens, windows.half);
@@ -154,6 +161,8 @@ SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const Ste
     input.paired_plan = make_paired_plan(tokens, windows.whole);
     if (input.half_plan) input.paired_half_plan = make_paired_plan(tokens, windows.half);
   }
+  if (config_.model.has_dc_attention())
+    input.dc_plan = make_plan(tokens, config_.model.dc_attention.window, WindowGranularity::kToken);
   if (windows.listed) input.listed_plan = make_plan(tokens, windows.listed);
   return input;
 }

@@ -14,6 +14,7 @@ std::optional<std::string> obstacle(const RunSpec& spec, int processes, const Cu
   if (plugin == nullptr) return "this run computes on the CPU";
   if (processes > 1) return "its processes sum their gradients during the backward pass";
   if (!spec.config.loss.multi_token.empty()) return "the weights of its targets change";
+  if (spec.config.model.has_dc_attention()) return "composed heads have a mask of their own";
   if (!spec.config.model.paired_head_layers.empty()) return "paired heads have masks of their own";
   if (!spec.config.data.stages.empty()) return "its sequences change their length";
   if (spec.trace_file) return "a trace keeps what the layers compute";
@@ -65,6 +66,7 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
             .half_plan = masks == 2 ? masks_.back().plan() : nullptr,
             .paired_plan = nullptr,
             .paired_half_plan = nullptr,
+            .dc_plan = nullptr,
             .target_weights = {1.0},
             .listed_plan = nullptr};
 }

@@ -168,7 +168,7 @@ std::map<std::string, double> own_seconds(const results::Store& store, const sui
 RunWork work_of(const TrainConfig& config) {
   const std::int64_t steps = config.run.stop_after;
   const core::StepCost cost = core::training_cost(config, attention_of(config), steps);
-  const auto step_tokens = static_cast<double>(config.data.tokens_per_step());
+  const double step_tokens = static_cast<double>(config.data.tokens_until(steps)) / static_cast<double>(steps);
   const auto val_tokens = static_cast<double>(config.data.val_sequences * config.data.val_length());
   const std::int64_t between = (steps - 1) / config.run.val_every;
   const auto validations = static_cast<double>(between + 2);  // and at step 0 and the end

@@ -10,7 +10,19 @@
 namespace nanobench::core::testing {
 namespace {
 
-const std::vector<std::string> kReachable = {"record45", "record50", "record58"};
+const std::vector<std::string> kReachable = {"record45",
+                                             "record50",
+                                             "record58",
+                                             "record64",
+                                             "record64_value_gate_off",
+                                             "record72_skip_off",
+                                             "late_combination_0",
+                                             "late_combination_2",
+                                             "late_combination_4",
+                                             "record81",
+                                             "record83",
+                                             "record83_attention_gate_off",
+                                             "record89_prefix_off"};
 
 Json late_trace_of(const std::filesystem::path& folder, const std::string& dtype) {
   const std::string source = (folder / "config.json").string();
