@@ -149,10 +149,9 @@ class MaskCounter {
     count_documents(data.sequence_length);
     for (std::int64_t i = 0; i < kCountedSteps; ++i) {
       const std::int64_t step = i * config_.schedule.num_steps / kCountedSteps;
-      const std::optional<std::int64_t> window =
-          core::window_tokens(config_.attention.window.schedule, step, config_.schedule.num_steps);
+      const core::StepWindows windows = core::step_windows(config_.attention, config_.schedule, step);
       for (std::int64_t sequence = 0; sequence < data.sequences_per_step; ++sequence)
-        count_sequence(i * step_tokens + sequence * data.sequence_length, window);
+        count_sequence(i * step_tokens + sequence * data.sequence_length, windows);
     }
     return counts_;
   }
@@ -178,14 +177,14 @@ class MaskCounter {
     return tokens;
   }
 
-  void count_sequence(std::int64_t begin, std::optional<std::int64_t> window) {
+  void count_sequence(std::int64_t begin, const core::StepWindows& windows) {
     const core::AttentionConfig& attention = config_.attention;
     const std::vector<std::uint16_t> tokens = tokens_from(begin);
     core::BlockMaskOptions options{.block_size = attention.block_size,
                                    .document_mask = attention.document_mask,
                                    .document_separator = attention.document_separator,
                                    .granularity = attention.window.granularity,
-                                   .window_tokens = window};
+                                   .window_tokens = windows.whole};
     const core::BlockMask mask(tokens, options);
     core::MaskCounts found = core::count_mask(mask.first_key(), attention.block_size, attention.window.granularity);
     if (!attention.split_full_blocks) found.full_blocks = 0;
@@ -193,8 +192,8 @@ class MaskCounter {
     counts_.mask_evaluations +=
         (found.visited_blocks - found.full_blocks) * attention.block_size * attention.block_size;
     count_pairs(tokens, mask);
-    if (attention.window.half_layers.empty()) return;
-    options.window_tokens = core::half_window_tokens(attention, window);
+    if (attention.window.narrow_layers().empty()) return;
+    options.window_tokens = windows.half;
     const core::BlockMask half(tokens, options);
     counts_.attention.half += core::count_mask(half.first_key(), attention.block_size, attention.window.granularity);
   }

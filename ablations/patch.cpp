@@ -63,7 +63,9 @@ bool holds_already(const Json& config, const Json& patch, const std::string& poi
     const auto member = config.find(key);
     if (value.is_null()) {  // absent; or the null of an optional, which is absent where its type has no such setting
       if (member != config.end() && !(optional_pointers().contains(place) && member->is_null())) return false;
-    } else if (member == config.end() || !holds_already(*member, value, place)) {
+    } else if (member == config.end()) {  // an object of nulls asks for nothing
+      if (!value.is_object() || !holds_already(Json::object(), value, place)) return false;
+    } else if (!holds_already(*member, value, place)) {
       return false;
     }
   }
@@ -73,6 +75,34 @@ bool holds_already(const Json& config, const Json& patch, const std::string& poi
 void list_leaves(const Json& patch, const std::string& pointer, std::vector<std::string>& leaves) {
   if (!patch.is_object()) return leaves.push_back(pointer);
   for (const auto& [key, value] : patch.items()) list_leaves(value, pointer + "/" + key, leaves);
+}
+
+/// The fields of a setting that is several groups by name; null for any other setting.
+const std::vector<std::string>* fields_of_groups(const std::string& setting) {
+  const std::vector<core::SettingReference>& settings = core::settings_reference();
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const core::SettingReference& one) { return one.pointer == setting; });
+  const bool has_names =
+      found != settings.end() && found->type == core::SettingType::kGroups && found->default_value.is_object();
+  return has_names ? &found->members : nullptr;
+}
+
+/// The fields of each group of a setting that is several groups by name.
+void check_groups(const Json& groups, const std::vector<std::string>& fields, const std::string& source,
+                  const std::string& pointer) {
+  for (const auto& [name, group] : groups.items()) {
+    if (group.is_null()) continue;
+    const std::string place = pointer + "/" + name;
+    if (!group.is_object()) {
+      throw core::Error(core::ErrorCode::kInvalidArgument,
+                        core::json_location(source, place) + ": expected an object of settings, got " + group.dump());
+    }
+    for (const auto& [key, value] : group.items()) {
+      if (std::find(fields.begin(), fields.end(), key) != fields.end()) continue;
+      throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(source, place + "/" + key) +
+                                                               ": no such setting" + core::suggestion(key, fields));
+    }
+  }
 }
 
 void check_keys(const Json& patch, const std::string& source, const std::string& pointer, const std::string& setting) {
@@ -88,6 +118,8 @@ void check_keys(const Json& patch, const std::string& source, const std::string&
     }
     if (!child->second.empty() && !value.is_null()) {  // null removes a whole group, such as that of an fp8 head
       check_keys(value, source, pointer + "/" + key, child->first);
+    } else if (const auto* fields = fields_of_groups(child->first); fields != nullptr && value.is_object()) {
+      check_groups(value, *fields, source, pointer + "/" + key);
     } else if (value.is_object()) {
       fail(pointer + "/" + key, "expected a value, got an object");
     }

@@ -72,6 +72,11 @@ class Shrink {
     core::ModelConfig& to = to_.model;
     to.model_dim = divided(from.model_dim, scale_.model_dim_divisor, "/model/model_dim", "model_dim");
     to.num_heads = divided(from.num_heads, scale_.num_heads_divisor, "/model/num_heads", "num_heads");
+    shrink_bigram();
+    if (to.generated_gates.hidden > 0)
+      to.generated_gates.hidden = std::max<std::int64_t>(1, to.generated_gates.hidden / scale_.model_dim_divisor);
+    shrink_query_key_blocks();
+    if (to.mudd.hidden > 0) to.mudd.hidden = std::max<std::int64_t>(1, to.mudd.hidden / scale_.model_dim_divisor);
     if (to.model_dim == from.model_dim && to.num_heads == from.num_heads) return;
     note({"/model/model_dim", "/model/num_heads"},
          "model: width " + text(from.model_dim) + " -> " + text(to.model_dim) + ", " + text(from.num_heads) +
@@ -87,6 +92,32 @@ class Shrink {
       matrices.lr *= std::sqrt(static_cast<double>(from.model_dim) / static_cast<double>(to.model_dim));
       note({"/optimizer/hidden_matrices/lr"},
            "Muon's learning rate: raised so that lr * sqrt(largest side), the size of an update, is kept");
+    }
+  }
+
+  /// A part for each pair of heads, as officially, but at least two parts.
+  void shrink_query_key_blocks() {
+    const auto shrink = [&](core::OptimizerGroupConfig& group) {
+      if (group.query_key_blocks == 1 || to_.model.num_heads == official_.model.num_heads) return;
+      group.query_key_blocks = std::max<std::int64_t>(2, group.query_key_blocks / scale_.num_heads_divisor);
+    };
+    shrink(to_.optimizer.hidden_matrices);
+    for (auto& [name, family] : to_.optimizer.families) shrink(family);
+  }
+
+  /// As many rows for each token of the vocabulary, and the same share of the stream.
+  void shrink_bigram() {
+    core::BigramConfig& bigram = to_.model.bigram;
+    if (bigram.rows == 0) return;
+    const std::int64_t official = bigram.rows;
+    bigram.dim = std::max<std::int64_t>(1, bigram.dim / scale_.model_dim_divisor);
+    core::ModelConfig vocabulary = to_.model;
+    if (scale_.vocab_size) vocabulary.vocab_size = *scale_.vocab_size;
+    bigram.rows =
+        std::max<std::int64_t>(2, official * vocabulary.padded_vocab_size() / official_.model.padded_vocab_size());
+    if (bigram.rows != official) {
+      note({"/model/bigram/rows"}, "pairs of tokens: a table of " + text(bigram.rows) + " rows instead of " +
+                                       text(official) + ", in proportion to the vocabulary");
     }
   }
 
@@ -142,8 +173,15 @@ class Shrink {
     }
     for (std::int64_t& tokens : to.tokens_list)
       tokens = divided(tokens, divisor, "/attention/window/schedule/tokens_list", "a window");
+    for (core::WindowStage& stage : to.stages) {
+      for (std::int64_t* const tokens : {&stage.long_tokens, &stage.short_tokens})
+        *tokens = divided(*tokens, divisor, "/attention/window/schedule/stages", "a window");
+    }
     shrink_final_window();
     shrink_documents();
+    shrink_document_stages();
+    if (to_.model.has_dc_attention())
+      to_.model.dc_attention.window = std::max<std::int64_t>(1, to_.model.dc_attention.window / divisor);
     note({"/attention/block_size", "/attention/window/schedule"},
          "context: attention blocks " + text(official_.attention.block_size) + " -> " + text(to_.attention.block_size) +
              " tokens and all windows divided by " + text(divisor) +
@@ -160,6 +198,19 @@ class Shrink {
       to.final_validation_layers_tokens =
           divided(*to.final_validation_layers_tokens, scale_.context_divisor,
                   "/attention/window/final_validation_layers_tokens", "the last validation's window of some layers");
+    }
+  }
+
+  void shrink_document_stages() {
+    for (core::DataStage& stage : to_.data.stages)
+      stage.max_document_length = std::max<std::int64_t>(1, stage.max_document_length / scale_.context_divisor);
+  }
+
+  /// The stages keep their proportions.
+  void shrink_stage_lengths() {
+    for (core::DataStage& stage : to_.data.stages) {
+      stage.sequence_length = divided(stage.sequence_length * to_.data.sequence_length, official_.data.sequence_length,
+                                      "/data/stages", "a stage's sequence length times data/sequence_length");
     }
   }
 
@@ -194,6 +245,7 @@ class Shrink {
         divided(from.sequence_length, scale_.context_divisor, "/data/sequence_length", "data/sequence_length");
     to.sequence_length = std::min(context, step_tokens);
     to.sequences_per_step = divided(step_tokens, to.sequence_length, "/data/sequence_length", "the tokens of a step");
+    shrink_stage_lengths();
     share_among_ranks(step_tokens);
     widen_search();
     const std::int64_t per_rank = to.sequences_per_step / to.ranks;
@@ -300,11 +352,27 @@ class Shrink {
                                       static_cast<double>(covers ? from.total_steps() : from.num_steps);
     to.learning_rate.warmup_steps = fewer_steps(from.learning_rate.warmup_steps);
     to.muon_momentum.warmup_steps = fewer_steps(from.muon_momentum.warmup_steps);
+    for (core::WindowStage& stage : to_.attention.window.schedule.stages) stage.from = fewer_steps(stage.from);
+    for (core::DataStage& stage : to_.data.stages) stage.from = fewer_steps(stage.from);
+    for (core::RateStage& stage : to.learning_rate.stages) stage.from = fewer_steps(stage.from);
+    for (core::TargetStage& stage : to_.loss.multi_token) {
+      stage.from = fewer_steps(stage.from);
+      stage.to = std::max(stage.to / static_cast<double>(scale_.steps_divisor), static_cast<double>(stage.from + 1));
+    }
+    shrink_untie_step();
     if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
       to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
+  }
+
+  /// A step at which the head is updated.
+  void shrink_untie_step() {
+    std::optional<std::int64_t>& step = to_.model.untie_step;
+    if (!step || *step < 0) return;
+    const std::int64_t every = to_.optimizer.lm_head.step_every;
+    step = (fewer_steps(*step) + every) / every * every - 1;
   }
 
   /// Sets the counts that the scale gives as numbers. What an official run does not have stays absent.

@@ -31,9 +31,11 @@ constexpr PerElement kSoftcap{3, 3};
 constexpr PerElement kSoftmax{5, 4};  // of a pair: scale, maximum, difference, exponential, sum
 constexpr PerElement kSigmoid{4, 3};  // negation, exponential, sum, division; two products and a difference
 constexpr PerElement kGate{1, 3};     // x times a gate: gradient of x, dot product
+constexpr PerElement kXsa{6, 12};     // two dot products and a difference; their gradients
 constexpr double kMaskedPair = 1;     // each way
 constexpr double kAdamElement = 13;
 constexpr double kWeightDecay = 2;
+constexpr double kCautiousDecay = 4;  // comparison of signs, mask, product, difference
 constexpr double kQuantize = 2;
 constexpr double kSecondMoment = 8;  // of an update: two norms, squares and their mean, two scalings
 
@@ -62,6 +64,12 @@ struct ElementSizes {
   }
 };
 
+/// Tokens of a step; with stages on average over the run.
+double mean_tokens(const TrainConfig& config) {
+  const std::int64_t steps = std::max<std::int64_t>(1, config.run.stop_after);
+  return as_double(config.data.tokens_until(steps)) / as_double(steps);
+}
+
 /// Counts one step, except attention.
 class Counter {
  public:
@@ -70,7 +78,7 @@ class Counter {
         model_(config.model),
         size_(config, number_bytes),
         parameters_(parameter_list(config)),
-        tokens_(as_double(config.data.tokens_per_step())),
+        tokens_(mean_tokens(config)),
         sequences_(as_double(config.data.sequences_per_step)),
         width_(as_double(model_.model_dim)),
         kv_width_(as_double(model_.kv_dim())) {
@@ -99,7 +107,7 @@ class Counter {
                             std::int64_t steps, double number_bytes) {
     Counter counter(config, number_bytes);
     for (const std::int64_t layer : counter.attention_layers_) {
-      const std::vector<std::int64_t>& half = config.attention.window.half_layers;
+      const std::vector<std::int64_t>& half = config.attention.window.narrow_layers();
       const bool is_half = std::find(half.begin(), half.end(), layer) != half.end();
       counter.attention(is_half ? counts.half : counts.whole, steps);
     }
@@ -171,7 +179,7 @@ class Counter {
     const double rows = as_double(model_.padded_vocab_size());
     const double weight = rows * width_, x = tokens_ * width_, logits = tokens_ * rows;
     const double weights = sequences_ * weight;  // each sequence takes them anew
-    const double cap = model_.logit_softcap ? 1 : 0;
+    const double cap = model_.logit_softcap || model_.logit_cap.scale ? 1 : 0;
     const double scale = model_.logit_scale != 1.0 ? 1 : 0;
     const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
     constexpr double kTargetBytes = 8;
@@ -198,6 +206,9 @@ class Counter {
       look_up(as_double(model_.rope.max_seq_len), width_);
       add(OpFamily::kEmbeddings, CostPhase::kForward, tokens_ * width_, 3 * tokens_ * width_ * size_.stream);
     }
+    const double pair_features = as_double(model_.bigram.dim);
+    if (model_.bigram.rows > 0) look_up(as_double(model_.bigram.rows), pair_features);
+    if (model_.bigram.sign_rows > 0) element_wise(kBlendOne, tokens_ * pair_features, 1, size_.table);
     const ValueEmbeddingConfig& values = model_.value_embeddings;
     std::set<std::int64_t> used;
     double uses = 0;
@@ -237,19 +248,65 @@ class Counter {
   void blends() {
     const double stream = tokens_ * width_;
     if (model_.x0_lambdas) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
-    element_wise(kSkip, skips_ * stream, 2, size_.stream);
+    if (model_.generated_gates.hidden > 0) generated_gates();
+    if (model_.residual_scaling == ResidualScaling::kSublayer) {
+      const auto attentions = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+      element_wise(kBlendTwo, (mlp_layers_ + attentions) * stream, 2, size_.stream);
+      element_wise(kSkip, attentions * stream, 2, size_.stream);
+    }
+    if (model_.mudd.hidden > 0) coefficients();
+    for (std::size_t i = 0; i < model_.xsa_layers.size(); ++i) element_wise(kXsa, stream, 2, size_.product);
+    if (model_.residual_scaling == ResidualScaling::kBlock) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
+    if (model_.bigram.rows > 0) element_wise(kSkip, layers_ * tokens_ * as_double(model_.bigram.dim), 2, size_.stream);
+    element_wise(kSkip, (skips_ + (model_.skip.to ? 1 : 0)) * stream, 2, size_.stream);
     const auto attention_layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
     element_wise(kResidual, (mlp_layers_ + attention_layers) * stream, 2, size_.stream);
     for (const std::int64_t layer : attention_layers_) mix_values(layer);
+    if (model_.attention_weight_lambdas != AttentionWeightLambdas::kNone) scale_weights();
+    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) element_wise(kSigmoid, tokens_, 1, size_.stream);
     if (model_.backout_layer) element_wise(kSkip, stream, 2, size_.stream);
     if (model_.smear_gate_dim > 0) {
       element_wise(kSkip, stream, 2, size_.stream);
       element_wise(kSigmoid, tokens_, 1, size_.stream);
     }
-    if (model_.attention_gate_dim > 0) {
-      element_wise(kGate, attention_layers * stream, 1, size_.product);
-      element_wise(kSigmoid, attention_layers * tokens_ * as_double(model_.num_heads), 1, size_.product);
+    for (const std::int64_t layer : attention_layers_) {
+      if (!model_.has_attention_gate(layer)) continue;
+      element_wise(kGate, stream, 1, size_.product);
+      element_wise(kSigmoid, tokens_ * as_double(model_.num_heads), 1, size_.product);
     }
+  }
+
+  /// The activations of their MLPs, whose matrices are linear layers, and what composed heads take: two products and a
+  /// softmax over a window, in tiles.
+  void generated_gates() {
+    const GeneratedGatesConfig& gates = model_.generated_gates;
+    element_wise(kGelu, as_double(static_cast<std::int64_t>(gates.sets.size())) * tokens_ * as_double(gates.hidden), 1,
+                 size_.stream);
+    for (const GateSetConfig& set : gates.sets) {
+      const auto gated = as_double(static_cast<std::int64_t>(set.attention_gate_layers.size()));
+      element_wise(kGate, gated * tokens_ * width_, 1, size_.product);
+      const double pairs =
+          as_double(static_cast<std::int64_t>(set.dc_layers.size())) * tokens_ * as_double(model_.dc_attention.window);
+      const double heads = as_double(model_.num_heads);
+      add(OpFamily::kAttention, CostPhase::kForward, pairs * (4 * width_ + heads * (kSoftmax.forward + 2)),
+          4 * tokens_ * width_ * size_.product);
+      add(OpFamily::kAttention, CostPhase::kBackward, pairs * (8 * width_ + heads * (kSoftmax.backward + 4)),
+          8 * tokens_ * width_ * size_.product);
+    }
+  }
+
+  /// model.mudd: the activations of two MLPs and nineteen products with the stream; their matrices are linear layers.
+  void coefficients() {
+    constexpr double kSets = 2, kProducts = kMuddLayerOutputs + kMuddHeadOutputs;
+    element_wise(kGelu, kSets * tokens_ * as_double(model_.mudd.hidden), 1, size_.stream);
+    element_wise(kSkip, kProducts * tokens_ * width_, 2, size_.stream);
+  }
+
+  /// attention_weight_lambdas: three matrices or all four, anew for each sequence.
+  void scale_weights() {
+    const double matrices = model_.attention_weight_lambdas == AttentionWeightLambdas::kQkv ? 3 : 4;
+    const auto layers = as_double(static_cast<std::int64_t>(attention_layers_.size()));
+    element_wise(kBlendOne, layers * sequences_ * matrices * width_ * width_, 1, size_.product);
   }
 
   void mix_values(std::int64_t layer) {
@@ -257,7 +314,15 @@ class Counter {
     const bool has_other =
         values.source == ValueSource::kFirstLayer || values.layer_map[static_cast<std::size_t>(layer)].has_value();
     const double elements = tokens_ * kv_width_;
-    if (values.mix == ValueMix::kPair) {
+    if (model_.attention_weight_lambdas == AttentionWeightLambdas::kQkv && has_other)
+      element_wise(kBlendOne, elements, 1, size_.product);
+    if (values.mix == ValueMix::kGate && has_other) {
+      element_wise(kGate, elements, 1, size_.product);
+      element_wise(kSigmoid, tokens_ * as_double(model_.num_kv_heads), 1, size_.product);
+    }
+    if ((values.mix == ValueMix::kAdd || values.mix == ValueMix::kGate) && has_other) {
+      element_wise(kResidual, elements, 2, size_.product);
+    } else if (values.mix == ValueMix::kPair) {
       element_wise(has_other ? kBlendTwo : kBlendOne, elements, has_other ? 2 : 1, size_.product);
     } else if (values.mix == ValueMix::kLerp && has_other) {
       element_wise(kLerp, elements, 2, size_.product);
@@ -288,7 +353,7 @@ class Counter {
   void adam(const OptimizerGroupConfig& group, std::int64_t numbers, double bytes_each) {
     const double decay = group.weight_decay != 0.0 ? 1 : 0;
     // Fused: reads p, g, m, v, writes p, m, v. Otherwise seven separate operations, and one more for the decay.
-    const double accesses = group.fused ? 7 : 18 + 2 * decay;
+    const double accesses = group.fused && group.cautious_decay == 0.0 ? 7 : 18 + 2 * decay;
     // Each process updates all parameters, or with scattered sums its slice of those that divide evenly.
     const std::int64_t processes = config_.distributed.processes;
     const bool is_shared = config_.distributed.gradient_sums == GradientSums::kOwners && is_sliced(numbers, processes);
@@ -296,13 +361,15 @@ class Counter {
     // A group that waits for k steps takes one of k updates, and adds its gradient to those before in the others.
     const double updates = updated / as_double(group.step_every),
                  sums = as_double(processes * numbers) * (1 - 1 / as_double(group.step_every));
-    add(OpFamily::kAdam, CostPhase::kOptimizer, updates * (kAdamElement + kWeightDecay * decay) + sums,
+    const double cautious = group.cautious_decay != 0.0 ? 1 : 0;
+    add(OpFamily::kAdam, CostPhase::kOptimizer,
+        updates * (kAdamElement + kWeightDecay * decay + kCautiousDecay * cautious) + sums,
         (updates * accesses + 3 * sums) * bytes_each);
   }
 
   void optimizers() {
     for (const ParameterShape& parameter : parameters_) {
-      const OptimizerGroupConfig& group = group_config(config_.optimizer, parameter.group);
+      const OptimizerGroupConfig& group = settings_of(config_.optimizer, parameter.group, parameter.name);
       const bool is_table = parameter.group == ParameterGroup::kEmbeddings;
       if (group.type == OptimizerType::kMuon) {
         muon(group, parameter);
@@ -316,15 +383,22 @@ class Counter {
     const double processes = as_double(config_.distributed.processes);
     const double replicas = config_.distributed.muon == MuonSharding::kReplicated ? processes : 1;
     const double momentum = group.momentum_form == MomentumForm::kLerp ? 3 : 2;
-    const double flops = momentum * (group.nesterov ? 2 : 1) +
-                         (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
-                         (group.second_moment_beta2 ? kSecondMoment : 0);
+    const double flops =
+        momentum * (group.nesterov ? 2 : 1) + (group.scale_application == ScaleApplication::kUpdate ? 1 : 0) +
+        (group.second_moment_beta2 ? kSecondMoment : 0) + (group.cautious_decay != 0.0 ? kCautiousDecay : 0);
     const double numbers = as_double(parameter.numbers());
     // Momentum reads gradient and buffer and writes both; every process applies every update, or its owner does.
     const double applied = config_.distributed.gradient_sums == GradientSums::kOwners ? 1 : processes;
     add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + applied * 2) * numbers,
         (replicas * 4 + applied * 3) * numbers * size_.number);
-    orthogonalize(group, parameter, replicas);
+    const bool has_parts = group.query_key_blocks > 1 && parameter.name.ends_with("qkvo_w");
+    if (!has_parts) return orthogonalize(group, parameter, replicas);
+    ParameterShape half = parameter;  // queries and keys in parts, then values and output whole
+    half.sizes = {parameter.sizes.front() / 2, parameter.sizes.back()};
+    for (const std::int64_t matrices : {2 * group.query_key_blocks, std::int64_t{2}}) {
+      half.matrices = matrices;
+      orthogonalize(group, half, replicas);
+    }
   }
 
   void orthogonalize(const OptimizerGroupConfig& group, const ParameterShape& parameter, double replicas) {
@@ -359,22 +433,6 @@ class Counter {
   double layers_ = 0, mlp_layers_ = 0, skips_ = 0;
   StepCost cost_;
 };
-
-/// Counts of a sequence that is one document.
-MaskCounts counts_of_one_document(const TrainConfig& config, std::optional<std::int64_t> window) {
-  const std::int64_t block = config.attention.block_size;
-  const WindowGranularity granularity = config.attention.window.granularity;
-  std::vector<std::int64_t> first_key(static_cast<std::size_t>(config.data.sequence_length), 0);
-  for (std::int64_t query = 0; window && query < config.data.sequence_length; ++query) {
-    std::int64_t& first = first_key[static_cast<std::size_t>(query)];
-    first = std::max(first, first_key_of_window(granularity, *window, block, query));
-  }
-  return count_mask(first_key, block, granularity);
-}
-
-MaskCounts times(const MaskCounts& counts, std::int64_t factor) {
-  return {counts.visited_blocks * factor, counts.full_blocks * factor, counts.visible_pairs * factor};
-}
 
 }  // namespace
 
@@ -419,34 +477,6 @@ StepCost training_cost(const TrainConfig& config, const AttentionCounts& attenti
   }
   Counter::add_attention(cost, config, attention, steps, bytes);
   return cost;
-}
-
-MaskCounts count_mask(std::span<const std::int64_t> first_key, std::int64_t block_size, WindowGranularity granularity) {
-  const auto length = static_cast<std::int64_t>(first_key.size());
-  MaskCounts counts;
-  for (std::int64_t query_block = 0; query_block < length / block_size; ++query_block) {
-    const std::int64_t begin = query_block * block_size;
-    const std::int64_t first_of_first = first_key[static_cast<std::size_t>(begin)];
-    const std::int64_t first_of_last = first_key[static_cast<std::size_t>(begin + block_size - 1)];
-    counts.visited_blocks += query_block - first_of_first / block_size + 1;
-    if (granularity == WindowGranularity::kTokenBlockClipped) continue;
-    // A diagonal block is full only if it is one token, and only where pairs are counted.
-    const std::int64_t end = granularity == WindowGranularity::kBlock ? query_block : (begin + 1) / block_size;
-    counts.full_blocks += std::max<std::int64_t>(0, end - (first_of_last + block_size - 1) / block_size);
-  }
-  for (std::int64_t query = 0; query < length; ++query)
-    counts.visible_pairs += query + 1 - first_key[static_cast<std::size_t>(query)];
-  return counts;
-}
-
-AttentionCounts counts_without_documents(const TrainConfig& config, std::optional<std::int64_t> window_tokens,
-                                         std::optional<std::int64_t> half_window_tokens) {
-  const std::int64_t sequences = config.data.sequences_per_step;
-  AttentionCounts counts;
-  counts.whole = times(counts_of_one_document(config, window_tokens), sequences);
-  if (!config.attention.window.half_layers.empty())
-    counts.half = times(counts_of_one_document(config, half_window_tokens), sequences);
-  return counts;
 }
 
 }  // namespace nanobench::core

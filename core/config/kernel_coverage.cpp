@@ -10,16 +10,49 @@ namespace {
 using namespace kernel_units;
 using Query = const KernelQuery&;
 
-const OptimizerGroupConfig& hidden(Query query) {
-  return query.config.optimizer.hidden_matrices;
+/// The settings of all groups and families that use this optimiser.
+std::vector<const OptimizerGroupConfig*> settings_with(OptimizerType type, Query query) {
+  const OptimizerConfig& all = query.config.optimizer;
+  std::vector<const OptimizerGroupConfig*> found;
+  for (const OptimizerGroupConfig* group : {&all.embeddings, &all.lm_head, &all.hidden_matrices, &all.scalars})
+    if (group->type == type) found.push_back(group);
+  for (const auto& [name, family] : all.families)
+    if (family.type == type) found.push_back(&family);
+  return found;
 }
 
 bool any_fused_adam(Query query) {
-  const OptimizerConfig& all = query.config.optimizer;
-  const OptimizerGroupConfig* const groups[] = {&all.embeddings, &all.lm_head, &all.hidden_matrices, &all.scalars};
-  return std::any_of(std::begin(groups), std::end(groups), [](const OptimizerGroupConfig* group) {
-    return group->type == OptimizerType::kAdam && group->fused;
-  });
+  const std::vector<const OptimizerGroupConfig*> groups = settings_with(OptimizerType::kAdam, query);
+  return std::any_of(groups.begin(), groups.end(), [](const OptimizerGroupConfig* group) { return group->fused; });
+}
+
+bool has_plain_adam(Query query) {
+  const std::vector<const OptimizerGroupConfig*> groups = settings_with(OptimizerType::kAdam, query);
+  return std::all_of(groups.begin(), groups.end(),
+                     [](const OptimizerGroupConfig* group) { return group->cautious_decay == 0.0; });
+}
+
+template <class Holds>
+bool all_muons(Query query, Holds&& holds) {
+  const std::vector<const OptimizerGroupConfig*> groups = settings_with(OptimizerType::kMuon, query);
+  return std::all_of(groups.begin(), groups.end(), [&](const OptimizerGroupConfig* group) { return holds(*group); });
+}
+
+bool has_early_stream(Query query) {
+  const ModelConfig& model = query.config.model;
+  return model.residual_scaling == ResidualScaling::kNone && !model.skip.to;
+}
+
+bool has_early_attention(Query query) {
+  const ModelConfig& model = query.config.model;
+  return model.attention_weight_lambdas == AttentionWeightLambdas::kNone && model.key_offset_layers.empty() &&
+         model.value_embeddings.mix != ValueMix::kAdd && model.value_embeddings.mix != ValueMix::kGate &&
+         model.paired_head_layers.empty() && model.rope.pairing == RopePairing::kHalf && model.xsa_layers.empty() &&
+         model.generated_gates.hidden == 0;
+}
+
+bool has_one_target(Query query) {
+  return query.config.loss.multi_token.empty() && !query.config.model.logit_cap.scale;
 }
 
 bool has_whole_matrix_units(Query query) {
@@ -43,6 +76,20 @@ const KernelCondition kNoBias{
 const KernelCondition kReluSquared{"activation ReLU^2", {"/model/activation"}, [](Query query) {
                                      return query.config.model.activation == Activation::kReluSquared;
                                    }};
+const KernelCondition kPlainAdam{"Adam without cautious decay",
+                                 {"/optimizer/embeddings/cautious_decay", "/optimizer/lm_head/cautious_decay",
+                                  "/optimizer/scalars/cautious_decay", "/optimizer/families"},
+                                 has_plain_adam};
+const KernelCondition kEarlyStream{
+    "a residual stream as up to record 41", {"/model/residual_scaling", "/model/skip/to"}, has_early_stream};
+const KernelCondition kEarlyAttention{
+    "attention as up to record 41",
+    {"/model/attention_weight_lambdas", "/model/key_offset_layers", "/model/value_embeddings/mix",
+     "/model/paired_head_layers", "/model/rope/pairing", "/model/xsa_layers", "/model/generated_gates/hidden"},
+    has_early_attention};
+const KernelCondition kOneTarget{"one target a token, and the softcap of records up to 53",
+                                 {"/loss/multi_token", "/model/logit_cap/scale"},
+                                 has_one_target};
 const KernelCondition kFloat32Loss{"a loss in float32", {"/precision/cross_entropy"}, [](Query query) {
                                      return query.config.precision.cross_entropy == StoredPrecision::kFloat32;
                                    }};
@@ -57,11 +104,15 @@ const KernelCondition kFused{"a fused group",
                              /*is_choice=*/true};
 const KernelCondition kIsMuon{"matrices trained by Muon",
                               {"/optimizer/hidden_matrices/type"},
-                              [](Query query) { return hidden(query).type == OptimizerType::kMuon; },
+                              [](Query query) { return !settings_with(OptimizerType::kMuon, query).empty(); },
                               /*is_choice=*/true};
 const KernelCondition kNewtonSchulz{"Newton-Schulz iterations or those of Polar Express",
                                     {"/optimizer/hidden_matrices/orthogonalizer"},
-                                    [](Query query) { return hidden(query).orthogonalizer != Orthogonalizer::kSvd; },
+                                    [](Query query) {
+                                      return all_muons(query, [](const OptimizerGroupConfig& group) {
+                                        return group.orthogonalizer != Orthogonalizer::kSvd;
+                                      });
+                                    },
                                     /*is_choice=*/true};
 
 KernelRow cpu_blocks() {
@@ -72,6 +123,8 @@ KernelRow cpu_blocks() {
            kRmsNorm,
            kNoBias,
            kReluSquared,
+           kEarlyStream,
+           kEarlyAttention,
            {"rotary tables in float32",
             {"/precision/rotary_tables"},
             [](Query query) { return query.config.precision.rotary_tables == RotaryPrecision::kFloat32; }},
@@ -99,6 +152,8 @@ KernelRow gpu_blocks() {
            kRmsNorm,
            kNoBias,
            kReluSquared,
+           kEarlyStream,
+           kEarlyAttention,
            {"a model dimension that is a multiple of 8, up to 1,024",
             {"/model/model_dim"},
             [](Query query) {
@@ -149,6 +204,7 @@ KernelRow cpu_head() {
           {kFloat32,
            kFloat32Activations,
            kFloat32Loss,
+           kOneTarget,
            {"a head in the precision of the activations", {"/precision/head"}, [](Query query) {
               return query.config.precision.head == HeadPrecision::kActivations;
             }}}};
@@ -158,6 +214,7 @@ KernelRow gpu_head() {
   return {StepPart::kHead,
           KernelDevice::kGpu,
           {kGpuBlocks,
+           kOneTarget,
            {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
             [](Query query) {
@@ -174,7 +231,10 @@ KernelRow cpu_muon() {
            kNewtonSchulz,
            {"iterations without rounding",
             {"/optimizer/hidden_matrices/ns_dtype"},
-            [](Query query) { return muon_has_kernel(KernelDevice::kCpu, hidden(query)); }},
+            [](Query query) {
+              return all_muons(
+                  query, [](const OptimizerGroupConfig& group) { return muon_has_kernel(KernelDevice::kCpu, group); });
+            }},
            kFloat32}};
 }
 
@@ -185,7 +245,10 @@ KernelRow gpu_muon() {
            kNewtonSchulz,
            {"iterations in bfloat16",
             {"/optimizer/hidden_matrices/ns_dtype"},
-            [](Query query) { return muon_has_kernel(KernelDevice::kGpu, hidden(query)); }},
+            [](Query query) {
+              return all_muons(
+                  query, [](const OptimizerGroupConfig& group) { return muon_has_kernel(KernelDevice::kGpu, group); });
+            }},
            kFloat32,
            {"sides that are multiples of 8, of all matrices with at least 8 rows",
             {"/model/model_dim", "/model/num_heads", "/model/num_kv_heads", "/model/mlp_ratio"},
@@ -232,8 +295,8 @@ const std::vector<KernelRow>& kernel_table() {
                                                gpu_attention(),
                                                cpu_head(),
                                                gpu_head(),
-                                               {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32}},
-                                               {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32}},
+                                               {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32, kPlainAdam}},
+                                               {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32, kPlainAdam}},
                                                cpu_muon(),
                                                gpu_muon()};
   return table;

@@ -1,5 +1,6 @@
 #include "core/config/parameter_list.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -18,6 +19,21 @@ class Lister {
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) block(layer);
     norm("ln_f");
     if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
+    if (model_.skip.to) scalars("skip_lambda", {});
+    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) matrix("skip_gate.weight", {1, model_.skip.gate_dim});
+    if (model_.residual_scaling != ResidualScaling::kNone) {
+      const bool has_sublayers = model_.residual_scaling == ResidualScaling::kSublayer;
+      const Dimensions scaling = has_sublayers ? Dimensions{model_.num_layers, 2} : Dimensions{model_.num_layers};
+      scalars("resid_lambdas", scaling);
+      if (has_sublayers) scalars("post_lambdas", scaling);
+      const bool is_generated = model_.x0_injection == EmbeddingInjection::kGenerated;
+      if (!is_generated) scalars("x0_lambdas", {model_.num_layers});
+      if (!is_generated && model_.bigram.rows > 0) scalars("bigram_lambdas", {model_.num_layers});
+    }
+    if (model_.generated_gates.hidden > 0) generated_gates();
+    if (!model_.xsa_layers.empty() && !model_.generates_xsa())
+      scalars("xsa_alphas", {model_.num_layers, model_.num_heads});
+    for (std::int64_t set = 0; model_.mudd.hidden > 0 && set < kMuddSets; ++set) mudd(set);
     if (model_.smear_gate_dim > 0) {
       matrix("smear_gate.weight", {1, model_.smear_gate_dim});
       scalars("smear_lambda", {});
@@ -27,6 +43,28 @@ class Lister {
   }
 
  private:
+  static constexpr std::int64_t kMuddSets = 2;
+
+  void generated_gates() {
+    const GeneratedGatesConfig& gates = model_.generated_gates;
+    for (std::size_t set = 0; set < gates.sets.size(); ++set) {
+      const std::string prefix = "gates." + std::to_string(set) + ".";
+      const std::int64_t outputs = gates.sets[set].outputs(model_.num_heads);
+      matrix(prefix + "w1", {gates.hidden, model_.model_dim});
+      matrix(prefix + "w2", {outputs, gates.hidden});
+      scalars(prefix + "b2", {outputs});
+    }
+    scalars("gates.scale", {});
+  }
+
+  void mudd(std::int64_t set) {
+    const std::string prefix = "mudd." + std::to_string(set) + ".";
+    const std::int64_t outputs = set == 0 ? kMuddLayerOutputs : kMuddHeadOutputs;
+    matrix(prefix + "w1", {model_.mudd.hidden, model_.model_dim});
+    matrix(prefix + "w2", {outputs, model_.mudd.hidden});
+    scalars(prefix + "b2", {outputs});
+  }
+
   void add(const std::string& name, ParameterGroup group, Dimensions sizes, std::int64_t matrices = 1) {
     parameters_.push_back({.name = name, .group = group, .sizes = std::move(sizes), .matrices = matrices});
   }
@@ -47,6 +85,7 @@ class Lister {
       for (std::int64_t i = 0; i < values.num_tables; ++i)
         table("value_embeds.embed." + std::to_string(i) + ".weight", {rows, model_.kv_dim()});
     }
+    if (model_.bigram.rows > 0) table("bigram_embed.weight", {model_.bigram.rows, model_.bigram.dim});
     if (!model_.tied_head) add("lm_head.weight", ParameterGroup::kLmHead, {model_.padded_vocab_size(), width});
   }
 
@@ -57,6 +96,12 @@ class Lister {
     if (model_.has_attention(layer)) {
       norm(prefix + "ln_1");
       attention(prefix + "attn.");
+      if (model_.has_attention_gate(layer))
+        matrix(prefix + "attn.attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
+      const ValueEmbeddingConfig& values = model_.value_embeddings;
+      const bool has_coefficients = model_.mudd.hidden > 0 && model_.mudd.layer == layer;
+      if (values.mix == ValueMix::kGate && !has_coefficients && values.layer_map[static_cast<std::size_t>(layer)])
+        matrix(prefix + "attn.ve_gate.weight", {model_.num_kv_heads, values.gate_dim});
     }
     if (model_.has_mlp(layer)) {
       norm(prefix + "ln_2");
@@ -66,7 +111,8 @@ class Lister {
       } else {
         linear(first, {hidden, width}, hidden);
       }
-      linear(prefix + "mlp.c_proj", {width, hidden}, width);
+      const Dimensions second = model_.mlp_proj_transposed ? Dimensions{hidden, width} : Dimensions{width, hidden};
+      linear(prefix + "mlp.c_proj", second, width);
     }
     if (model_.x0_lambdas) scalars(prefix + "lambdas", {2});
   }
@@ -85,10 +131,10 @@ class Lister {
       linear(prefix + "c_v", {model_.kv_dim(), width}, model_.kv_dim());
     }
     if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
-    if (model_.value_embeddings.mix == ValueMix::kPair) scalars(prefix + "lambdas", {2});
+    if (model_.value_embeddings.mix == ValueMix::kPair ||
+        model_.attention_weight_lambdas != AttentionWeightLambdas::kNone)
+      scalars(prefix + "lambdas", {2});
     if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
-    if (model_.attention_gate_dim > 0)
-      matrix(prefix + "attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
   }
 
   void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs) {
@@ -99,7 +145,12 @@ class Lister {
   void qkvo(const std::string& name) {
     const std::int64_t width = model_.model_dim;
     const bool is_wide = model_.merged_qkvo == MergedQkvo::kWide;
-    matrix(name, is_wide ? Dimensions{width, 4 * width} : Dimensions{4, width, width}, 4);
+    const bool has_rows = model_.merged_qkvo == MergedQkvo::kRows;
+    matrix(name,
+           is_wide    ? Dimensions{width, 4 * width}
+           : has_rows ? Dimensions{4 * width, width}
+                      : Dimensions{4, width, width},
+           4);
     if (is_wide) parameters_.back().matrix_columns = width;
   }
 
@@ -130,7 +181,24 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
   return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
 }
 
-const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group) {
+std::string family_of(const std::string& name) {
+  std::string family;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const bool is_number =
+        !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_left_out = is_number || (begin == 0 && part == "blocks") || (end == name.size() && part == "weight");
+    if (!is_left_out) family += (family.empty() ? "" : ".") + part;
+    begin = end + 1;
+  }
+  return family;
+}
+
+const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,
+                                        const std::string& name) {
+  const auto family = optimizer.families.find(family_of(name));
+  if (family != optimizer.families.end()) return family->second;
   switch (group) {
     case ParameterGroup::kEmbeddings: return optimizer.embeddings;
     case ParameterGroup::kLmHead: return optimizer.lm_head;

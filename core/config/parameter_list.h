@@ -13,6 +13,9 @@
 
 namespace nanobench::core {
 
+inline constexpr std::int64_t kMuddLayerOutputs = 14;  ///< coefficients of model.mudd for its layer
+inline constexpr std::int64_t kMuddHeadOutputs = 5;    ///< and before the head
+
 /// Which optimiser group a parameter belongs to (TrainConfig::optimizer).
 enum class ParameterGroup { kEmbeddings, kLmHead, kHiddenMatrices, kScalars };
 
@@ -32,7 +35,13 @@ struct ParameterShape {
 /// Every parameter of the model; each name appears once.
 std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 
-const OptimizerGroupConfig& group_config(const OptimizerConfig& optimizer, ParameterGroup group);
+/// The family of a parameter (OptimizerConfig::families): its name without a leading "blocks.", a trailing ".weight"
+/// and numbers. "blocks.3.attn.qkvo_w" is of the family "attn.qkvo_w".
+std::string family_of(const std::string& name);
+
+/// The settings by which a parameter is trained: those of its family, or else of its group.
+const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,
+                                        const std::string& name);
 
 /// What matrices of one of Muon's groups have in common: their element count, or their shape.
 std::vector<std::int64_t> muon_group_key(std::span<const std::int64_t> sizes, MuonGroups grouping);

@@ -9,6 +9,24 @@ namespace {
 
 constexpr double kLastPosition = 0.9999;  // of num_steps: the records' schedule during the extension
 
+/// The last stage that has begun.
+const WindowStage& stage_at(const WindowScheduleConfig& schedule, std::int64_t step) {
+  const auto next = std::find_if(schedule.stages.begin(), schedule.stages.end(),
+                                 [step](const WindowStage& stage) { return stage.from > step; });
+  return *std::prev(next);
+}
+
+/// The trapezoid with stages: none of it is approximate, so the extension has exactly the floor.
+double staged_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
+  const LearningRateConfig& rate = schedule.learning_rate;
+  double factor = 1.0;
+  for (const RateStage& stage : rate.stages)
+    if (stage.from <= step) factor = stage.factor;
+  const double remaining = static_cast<double>(schedule.num_steps - step);
+  const double w = rate.cooldown_steps == 0.0 ? 1.0 : std::clamp(remaining / rate.cooldown_steps, 0.0, 1.0);
+  return factor * w + (1.0 - w) * rate.floor;
+}
+
 }  // namespace
 
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
@@ -23,6 +41,7 @@ double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
     const double fraction = 1.0 - remaining / static_cast<double>(end - rate.warmup_steps);
     return rate.floor + (1.0 - rate.floor) * 0.5 * (1.0 + std::cos(std::numbers::pi * fraction));
   }
+  if (!rate.stages.empty()) return staged_rate_factor(schedule, step);
   if (remaining > rate.cooldown_steps || rate.cooldown_steps == 0.0) return 1.0;
   const double w = remaining / rate.cooldown_steps;
   return w + (1.0 - w) * rate.floor;
@@ -46,6 +65,7 @@ std::optional<std::int64_t> window_tokens(const WindowScheduleConfig& schedule, 
                                           std::int64_t num_steps) {
   if (schedule.type == WindowScheduleType::kNone) return std::nullopt;
   if (schedule.type == WindowScheduleType::kConstant) return schedule.tokens;
+  if (schedule.type == WindowScheduleType::kStages) return stage_at(schedule, step).long_tokens;
   if (schedule.type == WindowScheduleType::kList) {
     const auto count = static_cast<std::int64_t>(schedule.tokens_list.size());
     return schedule.tokens_list[static_cast<std::size_t>(std::min(count - 1, count * step / (num_steps + 1)))];
@@ -85,6 +105,7 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
   StepWindows windows{.whole = window_tokens(window.schedule, step, schedule.num_steps), .half = {}, .listed = {}};
   if (is_final && window.final_validation_tokens) windows.whole = window.final_validation_tokens;
   if (!window.half_layers.empty()) windows.half = half_window_tokens(attention, windows.whole);
+  if (!window.short_layers.empty()) windows.half = stage_at(window.schedule, step).short_tokens;
   if (is_final && !window.final_validation_layers.empty()) windows.listed = window.final_validation_layers_tokens;
   return windows;
 }
@@ -92,8 +113,11 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
 std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
                                          std::int64_t step) {
   std::vector<std::int64_t> history;
+  const WindowScheduleConfig& windows = attention.window.schedule;
+  const bool has_stages = windows.type == WindowScheduleType::kStages;
   for (std::int64_t s = 0; s <= step; ++s) {
-    const std::optional<std::int64_t> window = step_windows(attention, schedule, s).whole;
+    const std::optional<std::int64_t> window =
+        has_stages ? window_tokens(windows, s, schedule.num_steps) : step_windows(attention, schedule, s).whole;
     if (window && (history.empty() || history.back() != *window)) history.push_back(*window);
   }
   return history;
@@ -106,6 +130,19 @@ double grown_attention_scale(const ModelConfig& model, const std::vector<std::in
     scale *= model.attention_scale_growth * std::log(ratio) + 1.0;
   }
   return scale;
+}
+
+std::vector<double> target_weights(const LossConfig& loss, std::int64_t step) {
+  const auto next = std::find_if(loss.multi_token.begin(), loss.multi_token.end(),
+                                 [step](const TargetStage& stage) { return stage.from > step; });
+  if (next == loss.multi_token.begin()) return {1.0};
+  const TargetStage& stage = *std::prev(next);
+  const auto from = static_cast<double>(stage.from);
+  const double fraction = std::min((static_cast<double>(step) - from) / (stage.to - from), 1.0);
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < stage.start.size(); ++i)
+    weights.push_back(stage.start[i] + (stage.end[i] - stage.start[i]) * fraction);
+  return weights;
 }
 
 bool window_changes_attention(const ModelConfig& model) {

@@ -32,23 +32,28 @@ std::int64_t first_key_of_window(WindowGranularity granularity, std::int64_t win
 /// The windows of a step, in tokens; nullopt: no window.
 struct StepWindows {
   std::optional<std::int64_t> whole;  ///< of most layers
-  std::optional<std::int64_t> half;   ///< of half_layers; nullopt too if there are none
+  std::optional<std::int64_t> half;   ///< of half_layers or short_layers; nullopt too if there are none
   /// Of final_validation_layers, in the last validation; nullopt: they have those of the others.
   std::optional<std::int64_t> listed;
 
-  bool operator==(const StepWindows&) const = default;
+  auto operator<=>(const StepWindows&) const = default;
 };
 
 /// Windows of step s and of the validation before it. s = num_steps + extension_steps is the last validation.
 StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig& schedule, std::int64_t step);
 
 /// The window of most layers at step 0 and after each of its changes up to step s, in order; empty without window.
+/// With stages the window of the last validation is no change.
 /// Source: YaRN and the attention scale of #31 change with it.
 std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
                                          std::int64_t step);
 
 /// The attention scale after the changes of `history`; REQUIRES model.attention_scale if it grows.
 double grown_attention_scale(const ModelConfig& model, const std::vector<std::int64_t>& history);
+
+/// Weights of the targets of a token at step s: of the next token, of the one after it, and so on. {1} without
+/// loss.multi_token.
+std::vector<double> target_weights(const LossConfig& loss, std::int64_t step);
 
 /// Whether anything but the mask changes with the window (model.rope.window_scaling, model.attention_scale_growth).
 bool window_changes_attention(const ModelConfig& model);

@@ -71,6 +71,14 @@ class ReferenceLister {
     visit_fields(nested, member);
   }
 
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>&) {
+    add_groups(label, OrderedJson::array(), Group{});
+  }
+  void families(const FieldLabel& label, OptimizerConfig&) {
+    add_groups(label, OrderedJson::object(), OptimizerGroupConfig{});
+  }
+
   template <class Value>
   void field(const FieldLabel& label, const Value& member) {
     using Plain = typename Unwrapped<Value>::Type;
@@ -81,7 +89,8 @@ class ReferenceLister {
   }
   template <class Entry>
   void field(const FieldLabel& label, const std::vector<Entry>& member) {
-    SettingReference& setting = add(label, SettingType::kIntegerList);
+    constexpr bool is_number = std::is_same_v<Entry, double>;
+    SettingReference& setting = add(label, is_number ? SettingType::kNumberList : SettingType::kIntegerList);
     setting.default_value = json_of(member);
     setting.is_optional = kIsOptional<Entry>;
   }
@@ -97,6 +106,15 @@ class ReferenceLister {
   }
 
  private:
+  template <class Group>
+  void add_groups(const FieldLabel& label, const OrderedJson& none, Group member) {
+    add(label, SettingType::kGroups).default_value = none;
+    std::vector<SettingReference> fields;
+    ReferenceLister nested(fields, "", {});
+    visit_fields(nested, member);
+    for (const SettingReference& field : fields) settings_.back().members.push_back(field.pointer.substr(1));
+  }
+
   SettingReference& add(const FieldLabel& label, SettingType type) {
     SettingReference& setting = settings_.emplace_back();
     setting.pointer = prefix_ + "/" + label.name;

@@ -11,12 +11,24 @@
 
 namespace nanobench::core {
 
-enum class SettingType { kGroup, kBoolean, kInteger, kNumber, kText, kEnumeration, kIntegerList, kNumberPair };
+enum class SettingType {
+  kGroup,
+  kBoolean,
+  kInteger,
+  kNumber,
+  kText,
+  kEnumeration,
+  kIntegerList,
+  kNumberPair,
+  kNumberList,
+  kGroups
+};
 
 NB_ENUM_NAMES(SettingType, {SettingType::kGroup, "group"}, {SettingType::kBoolean, "boolean"},
               {SettingType::kInteger, "integer"}, {SettingType::kNumber, "number"}, {SettingType::kText, "text"},
               {SettingType::kEnumeration, "enumeration"}, {SettingType::kIntegerList, "list of integers"},
-              {SettingType::kNumberPair, "two numbers"});
+              {SettingType::kNumberPair, "two numbers"}, {SettingType::kNumberList, "list of numbers"},
+              {SettingType::kGroups, "groups"});
 
 struct SettingRange {
   OrderedJson low, high;  ///< numbers
@@ -39,6 +51,7 @@ struct SettingReference {
   std::vector<std::string> values;           ///< for an enumeration
   OrderedJson default_value;                 ///< null for groups too
   bool is_optional = false;                  ///< may be null; for a list: its entries may be null
+  std::vector<std::string> members;          ///< of each of several groups: the names of its fields
   std::vector<SettingCondition> conditions;  ///< all must hold; empty: the setting always takes effect
 };
 

@@ -28,6 +28,25 @@ class Reader : public FieldVisitor {
     nested.finish();
   }
 
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+    if (!present(label.name)) return;
+    optimizer.families.clear();
+    JsonObject named = object_.object(label.name);
+    for (const auto& [name, unused] : object_.at(label.name).items())
+      optimizer.families.emplace(name, read_group(named.object(name), optimizer.group_of_family(name)));
+  }
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>& members) {
+    if (!present(label.name)) return;
+    members.clear();
+    const Json& list = object_.at(label.name);
+    if (!list.is_array()) object_.fail(label.name, "expected a list of objects, got " + std::string(list.type_name()));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string place = object_.pointer_to(label.name) + "/" + std::to_string(i);
+      members.push_back(read_group(JsonObject(list[i], object_.source(), place), Group{}));
+    }
+  }
+
   void field(const FieldLabel& label, bool& member) {
     if (present(label.name)) member = object_.boolean_or(label.name, member);
   }
@@ -65,6 +84,18 @@ class Reader : public FieldVisitor {
              std::int64_t high) {
     if (present(label.name)) member = list(label.name, low, high, true);
   }
+  void field(const FieldLabel& label, std::vector<double>& member, double low, double high) {
+    if (!present(label.name)) return;
+    const Json& value = object_.at(label.name);
+    const bool fits = value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& item) {
+                        return item.is_number() && item.get<double>() >= low && item.get<double>() <= high;
+                      });
+    if (!fits) {
+      object_.fail(label.name, "expected a list of numbers from " + Json(low).dump() + " to " + Json(high).dump() +
+                                   ", got " + value.dump());
+    }
+    member = value.get<std::vector<double>>();
+  }
   void pair(const FieldLabel& label, double& first, double& second, double low, double high) {
     if (!present(label.name)) return;
     const Json& value = object_.at(label.name);
@@ -79,6 +110,14 @@ class Reader : public FieldVisitor {
   }
 
  private:
+  template <class Group>
+  static Group read_group(JsonObject object, Group group) {
+    Reader reader(object);
+    visit_fields(reader, group);
+    object.finish();
+    return group;
+  }
+
   bool present(const char* name) {
     if (!is_active()) {
       const Json* const value = object_.find(name);
@@ -123,6 +162,25 @@ class Writer : public FieldVisitor {
     visit_fields(nested, member);
     json[label.name] = std::move(nested.json);
   }
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+    json[label.name] = OrderedJson::object();
+    for (auto& [name, family] : optimizer.families) {
+      OptimizerGroupConfig group = optimizer.group_of_family(name);
+      OrderedJson changed = OrderedJson::object();
+      if (family.type != group.type) changed["type"] = enum_name(family.type);
+      group.type = family.type;
+      const OrderedJson usual = written(group), fields = written(family);
+      for (const auto& [key, value] : fields.items())
+        if (value != usual.at(key)) changed[key] = value;
+      if (!changed.empty()) json[label.name][name] = std::move(changed);
+    }
+  }
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>& members) {
+    if (!is_active()) return;
+    json[label.name] = OrderedJson::array();
+    for (Group& group : members) json[label.name].push_back(written(group));
+  }
   template <class Value, class... Range>
   void field(const FieldLabel& label, const Value& member, Range...) {
     if (is_active()) json[label.name] = value_of(member);
@@ -134,6 +192,12 @@ class Writer : public FieldVisitor {
   OrderedJson json = OrderedJson::object();
 
  private:
+  template <class Group>
+  static OrderedJson written(Group& group) {
+    Writer nested;
+    visit_fields(nested, group);
+    return std::move(nested.json);
+  }
   template <class Value>
   static OrderedJson value_of(const Value& value) {
     if constexpr (std::is_enum_v<Value>) {
@@ -169,6 +233,10 @@ const std::map<std::string, Json>& defaults() {
 void remove_defaults(Json& group, const std::string& pointer) {
   for (auto member = group.begin(); member != group.end();) {
     const std::string place = pointer + "/" + member.key();
+    if (place == "/optimizer/families" && !member->empty()) {  // holds nothing else
+      ++member;
+      continue;
+    }
     if (member->is_object()) remove_defaults(*member, place);
     const auto usual = defaults().find(place);
     const bool says_nothing = usual == defaults().end() ? member->empty() : *member == usual->second;
@@ -195,6 +263,30 @@ bool ModelConfig::has_attention(std::int64_t layer) const {
          std::find(attention_skip_layers.begin(), attention_skip_layers.end(), layer) == attention_skip_layers.end();
 }
 
+bool ModelConfig::has_attention_gate(std::int64_t layer) const {
+  const std::vector<std::int64_t>& without = attention_gate_skip_layers;
+  return attention_gate_dim > 0 && has_attention(layer) &&
+         std::find(without.begin(), without.end(), layer) == without.end();
+}
+
+bool ModelConfig::has_dc_attention() const {
+  const std::vector<GateSetConfig>& sets = generated_gates.sets;
+  return generated_gates.hidden > 0 &&
+         std::any_of(sets.begin(), sets.end(), [](const GateSetConfig& set) { return !set.dc_layers.empty(); });
+}
+
+bool ModelConfig::generates_xsa() const {
+  const std::vector<GateSetConfig>& sets = generated_gates.sets;
+  return generated_gates.hidden > 0 &&
+         std::any_of(sets.begin(), sets.end(), [](const GateSetConfig& set) { return !set.xsa_layers.empty(); });
+}
+
+std::int64_t GateSetConfig::outputs(std::int64_t num_heads) const {
+  const auto count = [](const std::vector<std::int64_t>& layers) { return static_cast<std::int64_t>(layers.size()); };
+  return num_heads * (count(xsa_layers) + count(attention_gate_layers) + 2 * count(dc_layers)) +
+         2 * count(inject_layers) + (has_skip ? 1 : 0);
+}
+
 bool ModelConfig::has_mlp(std::int64_t layer) const {
   return has_layer(layer) && std::find(mlp_skip_layers.begin(), mlp_skip_layers.end(), layer) == mlp_skip_layers.end();
 }
@@ -203,6 +295,43 @@ std::optional<std::int64_t> ModelConfig::skip_source(std::int64_t layer) const {
   const std::int64_t source = num_layers - 1 - layer;
   if (!unet_skips || layer < num_layers / 2 || !has_layer(layer) || !has_layer(source)) return std::nullopt;
   return source;
+}
+
+const DataStage* DataConfig::stage_of(std::int64_t step) const {
+  const auto next =
+      std::find_if(stages.begin(), stages.end(), [step](const DataStage& stage) { return stage.from > step; });
+  return next == stages.begin() ? nullptr : &*std::prev(next);
+}
+
+std::int64_t DataConfig::length_of_step(std::int64_t step) const {
+  const DataStage* const stage = stage_of(step);
+  return stage == nullptr ? sequence_length : stage->sequence_length;
+}
+
+std::int64_t DataConfig::tokens_until(std::int64_t steps) const {
+  if (stages.empty()) return steps * tokens_per_step();
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::int64_t end = i + 1 < stages.size() ? std::min(steps, stages[i + 1].from) : steps;
+    tokens += std::max<std::int64_t>(0, end - stages[i].from) * stages[i].sequence_length * sequences_per_step;
+  }
+  return tokens;
+}
+
+bool ModelConfig::keeps_output(std::int64_t layer) const {
+  const bool is_cached = mudd.hidden > 0 && (layer == mudd.cached_layer || layer == mudd.skip_layer);
+  return (unet_skips && layer < num_layers / 2) || backout_layer == layer || (skip.to && skip.from == layer) ||
+         (late_attention_input.first_layer && late_attention_input.source_layer == layer) || is_cached;
+}
+
+const OptimizerGroupConfig& OptimizerConfig::group_of_family(const std::string& family) const {
+  if (family == "lm_head") return lm_head;
+  if (family == "embed" || family == "position_embed" || family == "bigram_embed" || family.starts_with("value_embeds"))
+    return embeddings;
+  const bool is_matrix = family.ends_with("_gate") || family == "attn.qkv_w" || family == "attn.qkvo_w" ||
+                         family.starts_with("attn.c_") || family.starts_with("mlp.c_") || family == "mudd.w1" ||
+                         family == "mudd.w2" || family == "gates.w1" || family == "gates.w2";
+  return is_matrix && !family.ends_with(".bias") ? hidden_matrices : scalars;
 }
 
 std::string TrainConfig::digest() const {

@@ -9,150 +9,22 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/config/model_config.h"
+#include "core/config/setting_enums.h"
 
 namespace nanobench::core {
 
-enum class NormType { kRms, kLayer };
-enum class PositionEncoding { kRotary, kLearned, kNone };
-enum class Activation { kReluSquared, kGelu, kGeluTanh };
-enum class QkNormPosition { kBeforeRotation, kAfterRotation };
-enum class ValueTableLayout { kSeparate, kJoined };
-enum class ValueSource { kNone, kFirstLayer, kTokens };
-enum class ValueMix { kNone, kLerp, kPair };
-enum class QkvRows { kSeparate, kStacked };
-enum class MergedQkvo { kOff, kBatched, kWide };
-enum class SkipGate { kLinear, kSigmoid };
-enum class RopeWindowScaling { kNone, kYarn };
-enum class SoftcapForm { kTanh, kSigmoid };
-enum class WindowGranularity { kToken, kTokenBlockClipped, kBlock, kTokenInclusive };
-enum class WindowScheduleType { kConstant, kNone, kLinear, kList };
-enum class WindowRounding { kFloor, kCeil };
-enum class AttentionImplementation { kTiled, kDense };
-enum class KeyBlockOrder { kAscending, kNearestFirst };
-enum class AttentionProducts { kWarp, kWarpgroup };
-enum class OptimizerType { kAdam, kMuon };
-enum class NewtonSchulzForm { kGrouped, kTerms };
-enum class NewtonSchulzNorm { kRounded, kExact };
-enum class ScaleApplication { kRate, kUpdate };
-enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
-enum class LearningRateShape { kTrapezoid, kCosine };
-enum class MomentumHold { kEnd, kLastWarmupStep };
-enum class MomentumForm { kLerp, kAccumulate };
-enum class Orthogonalizer { kNewtonSchulz, kSvd, kPolarExpress };
-enum class NewtonSchulzRounding { kEachOperation, kFused };
-enum class EpsPosition { kCorrected, kUncorrected };
-enum class NewtonSchulzDtype { kCompute, kBfloat16 };
-enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
-enum class LoaderPosition { kPerRank, kGlobal };  ///< whose position in the token stream (core/data/data_loader.h)
-enum class BatchOrder { kSequential, kShuffled };
-enum class BatchAlignment { kNone, kBos, kDocuments };  ///< where training sequences begin (core/data/data_loader.h)
-enum class ShardStorage { kMapped, kRead, kPinned };
-enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
-enum class TokenDtype { kInt64, kInt32 };
-enum class GradientReduction { kMean, kMeanOverRanks };
-enum class LossReduction { kMean, kSum };
-enum class GradientSync { kLastMicroStep, kEveryMicroStep };
-enum class ReductionSchedule { kOverlappedBuckets, kBuckets, kPerParameter };
-enum class BucketStorage { kViews, kCopies };
-enum class MuonSharding { kReplicated, kAllReduce, kAllGather };
-enum class MuonGroups { kElements, kShape };
-enum class GradientSums { kAllProcesses, kOwners };
-enum class GatherTiming { kAsynchronous, kBlocking };
-enum class GatherBuffer { kContiguous, kSeparate };
-enum class MatrixInit { kZero, kLinear };
-enum class TableInit { kByHead, kNormal, kLinear };
-enum class InitScheme { kRecords, kGpt2 };
-enum class ActivationPrecision { kFloat32, kAutocast, kBfloat16 };
-enum class ValidationPrecision { kTraining, kFloat32 };
-enum class StoredPrecision { kFloat32, kBfloat16 };
-enum class ParameterStorage { kFloat32, kBfloat16Stochastic };
-enum class RotaryPrecision { kFloat32, kBfloat16Tables, kBfloat16Frequencies };
-enum class HeadPrecision { kActivations, kFp8 };
-
-struct RopeConfig {
-  double base = 1024;
-  bool half_truncate = true;  ///< E/4 frequencies 1 ... 1/base, then E/4 zeros; false: E/2 frequencies base^(-2j/E)
-  bool precompute = true;     ///< tables built once for max_seq_len, or in each forward pass; same numbers
-  std::int64_t max_seq_len = 65536;  ///< positions; with learned positions, rows of their table
-  /// kYarn (#31 on): each change of the attention window slows the frequencies down (engine/ops/rotary.h).
-  RopeWindowScaling window_scaling = RopeWindowScaling::kNone;
-};
-
-struct ValueEmbeddingConfig {
-  ValueSource source = ValueSource::kTokens;
-  std::int64_t num_tables = 3;
-  /// Table of each layer, or nullopt; num_layers long.
-  std::vector<std::optional<std::int64_t>> layer_map = {
-      0, 1, 2, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, 0, 1, 2};
-  ValueMix mix = ValueMix::kPair;
-  /// kJoined: the tables are side by side in one matrix of num_tables * Hkv * E columns (records #14, #15); same
-  /// numbers.
-  ValueTableLayout layout = ValueTableLayout::kSeparate;
-};
-
-/// E = model_dim / num_heads is the head width, L = num_layers.
-struct ModelConfig {
-  std::int64_t num_layers = 12;
-  std::int64_t num_heads = 6;
-  std::int64_t num_kv_heads = 6;
-  std::int64_t model_dim = 768;
-  std::int64_t mlp_ratio = 4;
-  std::int64_t vocab_size = 50257;
-  std::int64_t vocab_pad_multiple = 128;
-  bool vocab_pad_embeddings = false;
-  NormType norm = NormType::kRms;  ///< kLayer: LayerNorm with weight and bias (record #1)
-  /// kLearned: a table of positions is added to the token embedding (record #1); kNone: no table and no rotation.
-  PositionEncoding position = PositionEncoding::kRotary;
-  bool bias = false;  ///< a bias in every linear layer of the blocks (record #1)
-  Activation activation = Activation::kReluSquared;
-  double norm_eps = 0.0078125;  // 2^-7: torch's value for bfloat16 input until PR 142848
-  bool qk_norm = true;
-  std::optional<double> qk_norm_eps;                                  ///< null: norm_eps
-  QkNormPosition qk_norm_position = QkNormPosition::kBeforeRotation;  ///< order does not matter except for rounding
-  RopeConfig rope;
-  ValueEmbeddingConfig value_embeddings;
-  std::vector<std::int64_t> attention_skip_layers = {7};
-  std::vector<std::int64_t> mlp_skip_layers;  ///< layers without MLP; attention, lambdas and U-net role stay (#30)
-  /// Layers that are left out altogether (#35 on); the others keep their numbers, and a U-net skip whose other end is
-  /// left out does not exist.
-  std::vector<std::int64_t> skip_layers;
-  std::optional<double> logit_softcap = 30.0;
-  SoftcapForm logit_softcap_form = SoftcapForm::kTanh;
-  double logit_scale = 1.0;  ///< factor on the logits before the cap (D^-0.5 in #22 to #27)
-  bool unet_skips = true;
-  SkipGate unet_skip_gate = SkipGate::kLinear;  ///< x += w skip, or x += sigmoid(w) skip with w = -1.5 at first
-  bool x0_lambdas = true;
-  bool embed_norm = true;
-  bool tied_head = false;
-  bool merged_qkv = false;
-  QkvRows qkv_rows = QkvRows::kSeparate;
-  /// Projections of queries, keys, values and output as one parameter: (4, C, C), or the same memory as (C, 4 C). Each
-  /// of the four is orthogonalised alone; NorMuon's statistics follow the stored shape.
-  MergedQkvo merged_qkvo = MergedQkvo::kOff;
-  bool mlp_fc_transposed = false;  ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
-  std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features
-  std::int64_t smear_gate_dim = 0;      ///< G > 0: each embedding gets a gated share of the one before it
-  std::optional<std::int64_t> backout_layer;  ///< this layer's output, times a learned number, leaves before the head
-  std::optional<double> attention_scale;      ///< null: E^-0.5
-  double attention_scale_growth = 0.0;        ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
-  double attention_branch_scale = 1.0;
-  std::optional<double>
-      linear_init_std;  ///< f: uniform with standard deviation f fan_in^-0.5; null: U(-1, 1) fan_in^-0.5
-
-  std::int64_t head_dim() const { return model_dim / num_heads; }
-  std::int64_t kv_dim() const { return num_kv_heads * head_dim(); }
-  std::int64_t padded_vocab_size() const;
-  std::int64_t embedding_rows() const;  ///< rows of embed and value tables
-  bool has_layer(std::int64_t layer) const;
-  bool has_attention(std::int64_t layer) const;
-  bool has_mlp(std::int64_t layer) const;
-  /// The layer whose output a layer of the second half adds; nullopt: none.
-  std::optional<std::int64_t> skip_source(std::int64_t layer) const;
+/// Windows from step `from` on.
+struct WindowStage {
+  std::int64_t from = 0;
+  std::int64_t long_tokens = 384;
+  std::int64_t short_tokens = 128;  ///< of attention.window.short_layers
 };
 
 struct WindowScheduleConfig {
@@ -167,16 +39,21 @@ struct WindowScheduleConfig {
   WindowRounding rounding = WindowRounding::kFloor;
   /// list only (#29 on): k windows; step s has entry min(k - 1, k s / (num_steps + 1)), rounded down
   std::vector<std::int64_t> tokens_list = {384, 896, 1408};
+  std::vector<WindowStage> stages;  ///< stages only (#42 on): ascending, the first from step 0
 };
 
 struct WindowConfig {
   WindowGranularity granularity = WindowGranularity::kBlock;
-  std::vector<std::int64_t> half_layers;  ///< these layers see max(1, n / 2) blocks when the others see n
+  std::vector<std::int64_t> half_layers;   ///< these layers see max(1, n / 2) blocks when the others see n
+  std::vector<std::int64_t> short_layers;  ///< stages only: these layers have the short windows
   WindowScheduleConfig schedule;
   std::optional<std::int64_t> final_validation_tokens;  ///< the window of the last validation; null: as scheduled
   /// In the last validation these layers see final_validation_layers_tokens instead.
   std::vector<std::int64_t> final_validation_layers;
   std::optional<std::int64_t> final_validation_layers_tokens;
+
+  /// The layers whose window is not that of most: half_layers or short_layers.
+  const std::vector<std::int64_t>& narrow_layers() const { return short_layers.empty() ? half_layers : short_layers; }
 };
 
 struct AttentionConfig {
@@ -193,7 +70,11 @@ struct AttentionConfig {
 struct OptimizerGroupConfig {
   OptimizerType type = OptimizerType::kAdam;
   double lr = 0.0;
+  /// Decay (#43 on) of the entries p that their update makes smaller: with r the rate of a step and k Muon's factors on
+  /// it, p -= k r^2 cautious_decay p where u p > 0 (k = 1 for Adam, whose u is its update), or for Muon where u p >= 0.
+  double cautious_decay = 0.0;
   // adam
+  CautiousCondition cautious_condition = CautiousCondition::kPositive;  ///< kNotNegative: u p >= 0 (#50 to #52)
   double beta1 = 0.8;
   double beta2 = 0.95;
   double eps = 1e-8;
@@ -220,6 +101,15 @@ struct OptimizerGroupConfig {
   std::optional<double> second_moment_beta2;
   bool split_qkv = true;  ///< stacked or merged QKV: three matrices, or (record #3) one of 3 D rows
   UpdateScale update_scale = UpdateScale::kSqrtRowsOverColumns;
+  double rate_multiplier = 1.0;  ///< factor on the rate beside that of update_scale (#42 on: 2 for some of the MLP)
+  /// Each matrix that is orthogonalised has its own norm and second moments, whatever parameter it is part of (#42 on).
+  bool blockwise = false;
+  /// With blockwise: the shape of the matrix, or of the parameter that holds it, chooses the factor of update_scale and
+  /// the dimension over which second moments are means (kStored up to #60).
+  ShapeSource shape_of = ShapeSource::kBlock;
+  /// n > 1 (#80 on): of a parameter of stacked rows of q, k, v and output, q and k are n matrices each, of C / n rows.
+  std::int64_t query_key_blocks = 1;
+  MeanAxis mean_axis = MeanAxis::kShape;  ///< with blockwise; kRow: means over each row, whatever the shape
   /// kRate: the scale multiplies the rate; kUpdate: the scale multiplies the update, in the dtype of the iterations (#5
   /// to #14).
   ScaleApplication scale_application = ScaleApplication::kRate;
@@ -238,7 +128,19 @@ struct OptimizerConfig {
   OptimizerGroupConfig lm_head{.lr = 0.008};
   OptimizerGroupConfig hidden_matrices{.type = OptimizerType::kMuon, .lr = 0.05};
   OptimizerGroupConfig scalars{.lr = 0.04};
+  /// Settings of families of parameters, by name (parameter_list.h, family_of), in place of their group's. JSON holds
+  /// only what differs from the group, so a change of the group reaches its families.
+  std::map<std::string, OptimizerGroupConfig> families;
+
+  /// The group of a family: by its name, whether or not the model has such parameters.
+  const OptimizerGroupConfig& group_of_family(const std::string& family) const;
   GradientClipConfig gradient_clip;
+};
+
+/// A factor on all rates from step `from` on.
+struct RateStage {
+  std::int64_t from = 0;
+  double factor = 1.0;
 };
 
 struct LearningRateConfig {
@@ -249,6 +151,9 @@ struct LearningRateConfig {
   double cooldown_steps = 600;    ///< trapezoid only
   double floor = 0.0;             ///< final fraction of the base rate
   bool covers_extension = false;  ///< the schedule ends with the extension, not with num_steps (#41)
+  /// Trapezoid only (#46 on): the factor of the last stage that has begun multiplies the rate, but not its floor; and
+  /// the extension has exactly the floor. Empty: 1 throughout.
+  std::vector<RateStage> stages;
 };
 
 struct MomentumConfig {
@@ -288,15 +193,29 @@ struct LoaderConfig {
   TokenDtype token_dtype = TokenDtype::kInt64;   ///< dtype of the model's inputs
 };
 
+/// Training sequences from step `from` on; their number stays.
+struct DataStage {
+  std::int64_t from = 0;
+  std::int64_t sequence_length = 16384;
+  std::int64_t max_document_length = 2048;
+};
+
 struct DataConfig {
   std::int64_t sequence_length = 65536;  ///< T, tokens
   std::int64_t sequences_per_step = 8;
   std::int64_t ranks = 8;
   LoaderConfig loader;
+  /// Ascending, the first from step 0 (#46 on); empty: sequence_length throughout, which is the longest of them.
+  std::vector<DataStage> stages;
   std::int64_t val_sequences = 160;
   std::optional<std::int64_t> val_sequence_length;  ///< null: sequence_length
 
   std::int64_t tokens_per_step() const { return sequence_length * sequences_per_step; }
+  /// The stage of a step; nullptr: there are none.
+  const DataStage* stage_of(std::int64_t step) const;
+  std::int64_t length_of_step(std::int64_t step) const;
+  /// Of the first `steps` steps together.
+  std::int64_t tokens_until(std::int64_t steps) const;
   std::int64_t val_length() const { return val_sequence_length.value_or(sequence_length); }
 };
 
@@ -313,6 +232,22 @@ struct RunConfig {
   std::vector<std::int64_t> gradient_steps;             ///< a trace keeps the gradients of these steps
 };
 
+/// Weights of a token's targets over some steps, linear in between.
+struct TargetStage {
+  std::int64_t from = 0;
+  double to = 1.0;            ///< steps; need not be whole
+  std::vector<double> start;  ///< weight of the next token, of the one after it, ...
+  std::vector<double> end;
+};
+
+/// The training loss; validation has the next token alone.
+struct LossConfig {
+  std::vector<TargetStage> multi_token;  ///< empty: the next token; else ascending, the first from step 0 (#53 on)
+  /// kAll (#79 on): in gradients the softmax counts for all weights at the end of a sequence too, where targets are
+  /// missing. The loss is not affected, so they are not quite its gradients.
+  TargetNormalizer multi_token_normalizer = TargetNormalizer::kExisting;
+};
+
 /// Initial values of parameters that no file provides. A parameter's values depend only on (the run's seed, name,
 /// shape).
 struct InitConfig {
@@ -325,6 +260,8 @@ struct InitConfig {
   MatrixInit lm_head = MatrixInit::kZero;
   double zero_init_std = 0.0;  ///< the records' zero-initialised matrices: N(0, (std)^2 / fan_in)
   double scalar_std = 0.0;     ///< noise added to the initial scalars
+  double resid_lambda = 1.1;   ///< of model.residual_scaling
+  double bigram_lambda = 0.1;  ///< of model.bigram
   std::optional<std::string> note;
 };
 
@@ -405,6 +342,7 @@ struct TrainConfig {
   ScheduleConfig schedule;
   DataConfig data;
   RunConfig run;
+  LossConfig loss;
   InitConfig init;
   PrecisionConfig precision;
   DistributedConfig distributed;

@@ -5,40 +5,18 @@
 #include <numeric>
 #include <string>
 
+#include "core/config/config_checker.h"
 #include "core/config/parameter_list.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 namespace {
 
-using Pointers = std::initializer_list<const char*>;
-constexpr std::int64_t kPolarExpressSteps = 5;
-
-class Checker {
- public:
-  explicit Checker(const std::string& source) : source_(source) {}
-
-  /// `pointers`: the reported place, then the other fields of the relation.
-  void require(bool holds, Pointers pointers, const std::string& message) const {
-    if (!holds) fail(ErrorCode::kInvalidArgument, pointers, message);
-  }
-  void exclude(bool clash, Pointers pointers, const std::string& message) const {
-    if (clash) fail(ErrorCode::kConflict, pointers, message);
-  }
-
- private:
-  [[noreturn]] void fail(ErrorCode code, Pointers pointers, const std::string& message) const {
-    throw LocatedError(code, source_, {pointers.begin(), pointers.end()}, message);
-  }
-
-  const std::string& source_;
-};
-
 std::string text(std::int64_t value) {
   return std::to_string(value);
 }
 
-void check_heads(const Checker& check, const ModelConfig& model) {
+void check_heads(const ConfigChecker& check, const ModelConfig& model) {
   check.require(model.model_dim % model.num_heads == 0, {"/model/num_heads", "/model/model_dim"},
                 "model_dim " + text(model.model_dim) + " is not a multiple of num_heads " + text(model.num_heads));
   check.require(
@@ -61,7 +39,7 @@ void check_heads(const Checker& check, const ModelConfig& model) {
                 "a merged or stacked QKV matrix needs num_kv_heads equal to num_heads");
 }
 
-void check_values(const Checker& check, const ModelConfig& model) {
+void check_values(const ConfigChecker& check, const ModelConfig& model) {
   const ValueEmbeddingConfig& values = model.value_embeddings;
   check.require(static_cast<std::int64_t>(values.layer_map.size()) == model.num_layers,
                 {"/model/value_embeddings/layer_map", "/model/num_layers"},
@@ -96,7 +74,7 @@ void check_values(const Checker& check, const ModelConfig& model) {
                 "layer 0 has no attention, so it has no values to share; use another value source");
 }
 
-void check_layers(const Checker& check, const ModelConfig& model) {
+void check_layers(const ConfigChecker& check, const ModelConfig& model) {
   const auto exist = [&](const std::vector<std::int64_t>& layers, const char* pointer) {
     for (const std::int64_t layer : layers) {
       check.require(layer < model.num_layers, {pointer, "/model/num_layers"},
@@ -106,6 +84,7 @@ void check_layers(const Checker& check, const ModelConfig& model) {
   exist(model.attention_skip_layers, "/model/attention_skip_layers");
   exist(model.mlp_skip_layers, "/model/mlp_skip_layers");
   exist(model.skip_layers, "/model/skip_layers");
+  exist(model.attention_gate_skip_layers, "/model/attention_gate_skip_layers");
   for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
     check.exclude(model.has_layer(layer) && !model.has_attention(layer) && !model.has_mlp(layer),
                   {"/model/mlp_skip_layers", "/model/attention_skip_layers", "/model/skip_layers"},
@@ -123,7 +102,7 @@ void check_layers(const Checker& check, const ModelConfig& model) {
                 {"/model/unet_skip_gate", "/model/unet_skips"}, "there are no U-net skips; use \"linear\"");
 }
 
-void check_gates(const Checker& check, const ModelConfig& model) {
+void check_gates(const ConfigChecker& check, const ModelConfig& model) {
   const auto fits = [&](std::int64_t dim, const char* pointer) {
     check.require(dim <= model.model_dim, {pointer, "/model/model_dim"},
                   "the gate reads " + text(dim) + " features, but model_dim is " + text(model.model_dim));
@@ -141,12 +120,13 @@ void check_gates(const Checker& check, const ModelConfig& model) {
                 "merged projections need num_kv_heads equal to num_heads");
 }
 
-void check_model(const Checker& check, const TrainConfig& config) {
+void check_model(const ConfigChecker& check, const TrainConfig& config) {
   const ModelConfig& model = config.model;
   check_heads(check, model);
   check_values(check, model);
   check_layers(check, model);
   check_gates(check, model);
+  check_late_model(check, model);
   check.require(!model.unet_skips || model.num_layers % 2 == 0, {"/model/num_layers", "/model/unet_skips"},
                 "U-net skips need an even number of layers, got " + text(model.num_layers));
   check.exclude(
@@ -158,7 +138,7 @@ void check_model(const Checker& check, const TrainConfig& config) {
       "token " + text(config.attention.document_separator) + " is outside the vocabulary of " + text(model.vocab_size));
 }
 
-void check_window_list(const Checker& check, const AttentionConfig& attention) {
+void check_window_list(const ConfigChecker& check, const AttentionConfig& attention) {
   const WindowScheduleConfig& schedule = attention.window.schedule;
   if (schedule.type != WindowScheduleType::kList) return;
   check.require(!schedule.tokens_list.empty(), {"/attention/window/schedule/tokens_list"}, "needs at least one window");
@@ -169,7 +149,7 @@ void check_window_list(const Checker& check, const AttentionConfig& attention) {
   }
 }
 
-void check_final_window(const Checker& check, const TrainConfig& config) {
+void check_final_window(const ConfigChecker& check, const TrainConfig& config) {
   const WindowConfig& window = config.attention.window;
   const bool has_window = window.schedule.type != WindowScheduleType::kNone;
   for (const auto& [tokens, pointer] :
@@ -197,7 +177,7 @@ void check_final_window(const Checker& check, const TrainConfig& config) {
                 "it multiplies attention_scale when the window changes; set both, or 0");
 }
 
-void check_attention(const Checker& check, const TrainConfig& config) {
+void check_attention(const ConfigChecker& check, const TrainConfig& config) {
   const AttentionConfig& attention = config.attention;
   const WindowScheduleConfig& schedule = attention.window.schedule;
   const std::int64_t block = attention.block_size;
@@ -242,7 +222,7 @@ void check_attention(const Checker& check, const TrainConfig& config) {
   check_final_window(check, config);
 }
 
-void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
+void check_optimizer(const ConfigChecker& check, const OptimizerConfig& optimizer, const ModelConfig& model) {
   const auto require_adam = [&](const OptimizerGroupConfig& group, const char* pointer) {
     check.require(group.type == OptimizerType::kAdam, {pointer},
                   "only hidden_matrices can use \"muon\"; its update is defined for the matrices of the blocks");
@@ -250,13 +230,6 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
   require_adam(optimizer.embeddings, "/optimizer/embeddings/type");
   require_adam(optimizer.lm_head, "/optimizer/lm_head/type");
   require_adam(optimizer.scalars, "/optimizer/scalars/type");
-  check.exclude(optimizer.hidden_matrices.second_moment_beta2.value_or(0.0) >= 1.0,
-                {"/optimizer/hidden_matrices/second_moment_beta2"}, "must be below 1");
-  check.require(optimizer.hidden_matrices.type != OptimizerType::kMuon ||
-                    optimizer.hidden_matrices.orthogonalizer != Orthogonalizer::kPolarExpress ||
-                    optimizer.hidden_matrices.ns_steps <= kPolarExpressSteps,
-                {"/optimizer/hidden_matrices/ns_steps", "/optimizer/hidden_matrices/orthogonalizer"},
-                "Polar Express has coefficients for " + text(kPolarExpressSteps) + " iterations");
   check.exclude(!optimizer.hidden_matrices.split_qkv && optimizer.hidden_matrices.type == OptimizerType::kMuon &&
                     !model.merged_qkv && model.qkv_rows != QkvRows::kStacked,
                 {"/optimizer/hidden_matrices/split_qkv", "/model/merged_qkv", "/model/qkv_rows"},
@@ -264,7 +237,7 @@ void check_optimizer(const Checker& check, const OptimizerConfig& optimizer, con
                 "\"stacked\" or model/merged_qkv to true");
 }
 
-void check_precision(const Checker& check, const TrainConfig& config) {
+void check_precision(const ConfigChecker& check, const TrainConfig& config) {
   const PrecisionConfig& precision = config.precision;
   const bool rounds = precision.activations != ActivationPrecision::kFloat32;
   check.exclude(!rounds && precision.validation == ValidationPrecision::kFloat32,
@@ -290,7 +263,7 @@ void check_precision(const Checker& check, const TrainConfig& config) {
                 "the bfloat16 loss is that of the sigmoid form; set logit_softcap_form to \"sigmoid\"");
 }
 
-void check_gradient_sums(const Checker& check, const TrainConfig& config) {
+void check_gradient_sums(const ConfigChecker& check, const TrainConfig& config) {
   if (config.distributed.gradient_sums != GradientSums::kOwners) return;
   const bool has_muon = config.optimizer.hidden_matrices.type == OptimizerType::kMuon;
   check.exclude(has_muon && config.distributed.muon != MuonSharding::kAllGather,
@@ -304,7 +277,7 @@ void check_gradient_sums(const Checker& check, const TrainConfig& config) {
                 "a norm needs every gradient, and each process has its own only; set the clipping to \"none\"");
 }
 
-void check_distributed(const Checker& check, const TrainConfig& config) {
+void check_distributed(const ConfigChecker& check, const TrainConfig& config) {
   const std::int64_t processes = config.distributed.processes;
   check.require(config.data.ranks % processes == 0, {"/distributed/processes", "/data/ranks"},
                 text(config.data.ranks) + " ranks do not divide among " + text(processes) + " processes");
@@ -321,7 +294,7 @@ void check_distributed(const Checker& check, const TrainConfig& config) {
   }
 }
 
-void check_alignment(const Checker& check, const LoaderConfig& loader) {
+void check_alignment(const ConfigChecker& check, const LoaderConfig& loader) {
   const bool is_aligned = loader.alignment != BatchAlignment::kNone;
   check.exclude(is_aligned && loader.position != LoaderPosition::kGlobal,
                 {"/data/loader/alignment", "/data/loader/position"},
@@ -333,14 +306,14 @@ void check_alignment(const Checker& check, const LoaderConfig& loader) {
                 "documents are cut with the alignment \"documents\" only; use null");
 }
 
-void check_search_window(const Checker& check, const LoaderConfig& loader) {
+void check_search_window(const ConfigChecker& check, const LoaderConfig& loader) {
   check.exclude(
       loader.search_window != LoaderConfig{}.search_window && loader.alignment != BatchAlignment::kBos,
       {"/data/loader/search_window", "/data/loader/alignment"},
       "only sequences that begin with a document are searched for; use " + text(LoaderConfig{}.search_window));
 }
 
-void check_run(const Checker& check, const TrainConfig& config) {
+void check_run(const ConfigChecker& check, const TrainConfig& config) {
   const DataConfig& data = config.data;
   check.require(data.sequences_per_step % data.ranks == 0, {"/data/sequences_per_step", "/data/ranks"},
                 text(data.sequences_per_step) + " sequences do not divide among " + text(data.ranks) + " ranks");
@@ -371,10 +344,11 @@ void check_run(const Checker& check, const TrainConfig& config) {
 }  // namespace
 
 void check_train_config(const TrainConfig& config, const std::string& source) {
-  const Checker check(source);
+  const ConfigChecker check(source);
   check_model(check, config);
   check_attention(check, config);
   check_optimizer(check, config.optimizer, config.model);
+  check_late_training(check, config);
   check_run(check, config);
   check_precision(check, config);
   check_distributed(check, config);

@@ -3,159 +3,32 @@
 /// Each field is described only here: `nanobench list settings` and docs/settings.md are generated from this list
 /// (settings_reference.h).
 ///
-/// Visitor requirements: group(label, member) for a nested object; field(label, member, low, high) for numbers;
+/// Visitor requirements: group(label, member) for a nested object; list(label, members) for a list of them;
+/// families(label, optimizer) for those of the optimiser; field(label, member, low, high) for numbers;
 /// field(label, member) for booleans, strings, enumerations, lists and optionals; pair(label, first, second, low,
 /// high); active_when(sibling, value, wanted): the following fields apply only while the sibling field has the wanted
 /// value (writers skip inactive fields, readers reject them); active_always() ends that. FieldVisitor provides the last
 /// two.
 #pragma once
 
+#include "core/config/field_visitor.h"
+#include "core/config/model_config_fields.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
 
-/// A field's JSON name, what it does in one sentence, and its unit ("" for none).
-struct FieldLabel {
-  const char* name;
-  const char* meaning;
-  const char* unit = "";
-};
-
-/// State of every visitor: whether the fields that follow apply.
-class FieldVisitor {
- public:
-  template <class Enum>
-  void active_when(const char* /*sibling*/, Enum value, Enum wanted) {
-    is_active_ = value == wanted;
-  }
-  void active_always() { is_active_ = true; }
-
- protected:
-  bool is_active() const { return is_active_; }
-
- private:
-  bool is_active_ = true;
-};
-
-inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
-
 template <class Visitor>
-void visit_fields(Visitor& v, RopeConfig& c) {
-  v.field({"base", "Base of the geometric series of rotary frequencies."}, c.base, 1.0, 1e9);
-  v.field({"half_truncate", "Half of the rotary pairs turn and the others stand still; false: all pairs turn."},
-          c.half_truncate);
-  v.field({"precompute",
-           "The tables are computed once for max_seq_len positions; false: in each forward pass. The "
-           "numbers are the same."},
-          c.precompute);
-  v.field({"max_seq_len", "Positions in the rotary tables, or rows of the table of learned positions.", "tokens"},
-          c.max_seq_len, 1, kMaxTokens);
-  v.field({"window_scaling", "Each change of the attention window slows the rotary frequencies down (YaRN), or not."},
-          c.window_scaling);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
-  v.field({"source",
-           "What is mixed into the attention values of a layer: nothing, the values of the first layer, or a "
-           "table that is looked up by token."},
-          c.source);
-  v.field({"num_tables", "Number of value tables; 0 unless the source is \"tokens\".", "tables"}, c.num_tables, 0,
-          1024);
-  v.field({"layer_map", "The value table of each layer, or null; one entry a layer."}, c.layer_map, 0, 1023);
-  v.field({"mix", "How values are mixed: not at all, by one weight a layer (v + w (v1 - v)), or by a pair of weights."},
-          c.mix);
-  v.field(
-      {"layout", "The tables are separate parameters, or lie side by side in one matrix. The numbers are the same."},
-      c.layout);
-}
-
-/// Fields of what joins the layers: skips, gates, layouts of parameters, factors.
-template <class Visitor>
-void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
-  v.field({"unet_skips",
-           "The second half of the layers adds the outputs of the first half in mirrored order, each with "
-           "a learned weight."},
-          c.unet_skips);
-  v.field({"unet_skip_gate", "A U-net skip is multiplied by its learned weight, or by the sigmoid of that weight."},
-          c.unet_skip_gate);
-  v.field({"x0_lambdas", "Every layer blends its input with the embedding by two learned weights."}, c.x0_lambdas);
-  v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
-  v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
-  v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
-  v.field({"qkv_rows", "Queries, keys and values have a matrix each, or are stacked as the rows of one matrix."},
-          c.qkv_rows);
-  v.field({"merged_qkvo",
-           "The projections of queries, keys, values and output have parameters of their own, or are one of shape [4, "
-           "C, C], or one of shape [C, 4 C]."},
-          c.merged_qkvo);
-  v.field({"mlp_fc_transposed", "The first matrix of the MLP is stored with its inputs as rows."}, c.mlp_fc_transposed);
-  v.field({"attention_gate_dim", "Features that a learned gate of each head reads; 0: no gate.", "features"},
-          c.attention_gate_dim, 0, 1 << 20);
-  v.field(
-      {"smear_gate_dim",
-       "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.", "features"},
-      c.smear_gate_dim, 0, 1 << 20);
-  v.field({"backout_layer",
-           "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
-          c.backout_layer, 0, 1023);
-  v.field({"attention_scale", "Factor on the products of queries and keys; null: 1 over the root of the head width."},
-          c.attention_scale, 1e-6, 1e3);
-  v.field({"attention_scale_growth",
-           "When the window changes, attention_scale is multiplied by 1 + this times the logarithm of their ratio."},
-          c.attention_scale_growth, 0.0, 10.0);
-  v.field({"attention_branch_scale", "Factor on the output of attention before it joins the residual stream."},
-          c.attention_branch_scale, -1e3, 1e3);
-  v.field({"linear_init_std",
-           "Standard deviation of initial matrices, times the root of their inputs; null: uniform "
-           "within plus and minus 1 over that root."},
-          c.linear_init_std, 0.0, 1e3);
-}
-
-template <class Visitor>
-void visit_fields(Visitor& v, ModelConfig& c) {
-  v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
-  v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
-  v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
-          1024);
-  v.field({"model_dim", "Width of the residual stream (C).", "features"}, c.model_dim, 2, 1 << 20);
-  v.field({"mlp_ratio", "Width of the MLP's hidden layer over model_dim."}, c.mlp_ratio, 1, 64);
-  v.field({"vocab_size", "Number of distinct tokens (V).", "tokens"}, c.vocab_size, 2, 65536);
-  v.field({"vocab_pad_multiple", "The head's rows are padded to a multiple of this.", "tokens"}, c.vocab_pad_multiple,
-          1, 65536);
-  v.field({"vocab_pad_embeddings", "The token and value tables are padded like the head."}, c.vocab_pad_embeddings);
-  v.field({"norm", "RMSNorm without parameters, or LayerNorm with weight and bias."}, c.norm);
-  v.field({"position",
-           "How positions enter: by rotation of queries and keys, by a learned table added to the token "
-           "embedding, or not at all."},
-          c.position);
-  v.field({"bias", "Every linear layer of the blocks has a bias."}, c.bias);
-  v.field({"activation", "Activation of the MLP."}, c.activation);
-  v.field({"norm_eps", "Added to the mean square inside a norm."}, c.norm_eps, 0.0, 1.0);
-  v.field({"qk_norm", "Queries and keys are normalised in each head."}, c.qk_norm);
-  v.field({"qk_norm_eps", "Added to the mean square in the norm of queries and keys; null: norm_eps."}, c.qk_norm_eps,
-          0.0, 1.0);
-  v.field(
-      {"qk_norm_position", "Queries and keys are normalised before or after their rotation; only rounding differs."},
-      c.qk_norm_position);
-  v.group({"rope", "Rotary position encoding."}, c.rope);
-  v.group({"value_embeddings", "What is mixed into the values of attention."}, c.value_embeddings);
-  v.field({"attention_skip_layers", "Layers without attention, counted from 0."}, c.attention_skip_layers, 0, 1023);
-  v.field({"mlp_skip_layers", "Layers without MLP, counted from 0."}, c.mlp_skip_layers, 0, 1023);
-  v.field({"skip_layers", "Layers that are left out altogether; the others keep their numbers."}, c.skip_layers, 0,
-          1023);
-  v.field({"logit_softcap", "Logits are squashed smoothly into plus and minus this value; null: not at all."},
-          c.logit_softcap, 1e-3, 1e6);
-  v.field({"logit_softcap_form", "The squashing function: the scaled hyperbolic tangent or a sigmoid."},
-          c.logit_softcap_form);
-  v.field({"logit_scale", "Factor on the logits before they are squashed."}, c.logit_scale, 1e-6, 1e3);
-  visit_fields_of_layers(v, c);
+void visit_fields(Visitor& v, WindowStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"long_tokens", "Window of most layers.", "tokens"}, c.long_tokens, 1, kMaxTokens);
+  v.field({"short_tokens", "Window of the short layers.", "tokens"}, c.short_tokens, 1, kMaxTokens);
 }
 
 template <class Visitor>
 void visit_fields(Visitor& v, WindowScheduleConfig& c) {
-  v.field({"type", "The window is constant, does not exist, grows linearly over the run, or takes values of a list."},
+  v.field({"type",
+           "The window is constant, does not exist, grows linearly over the run, takes values of a list, or changes at "
+           "given steps."},
           c.type);
   v.active_when("type", c.type, WindowScheduleType::kConstant);
   v.field({"tokens", "Length of the constant window.", "tokens"}, c.tokens, 1, kMaxTokens);
@@ -169,6 +42,11 @@ void visit_fields(Visitor& v, WindowScheduleConfig& c) {
   v.field({"rounding", "The window is rounded down or up."}, c.rounding);
   v.active_when("type", c.type, WindowScheduleType::kList);
   v.field({"tokens_list", "Windows of equal parts of the run.", "tokens"}, c.tokens_list, 1, kMaxTokens);
+  v.active_when("type", c.type, WindowScheduleType::kStages);
+  v.list({"stages",
+          "A list of stages: the step `from` which each holds, `long_tokens` of most layers and `short_tokens` of the "
+          "short layers."},
+         c.stages);
   v.active_always();
 }
 
@@ -179,6 +57,7 @@ void visit_fields(Visitor& v, WindowConfig& c) {
            "tokens besides the query itself."},
           c.granularity);
   v.field({"half_layers", "Layers that see half as many blocks as the others, at least one."}, c.half_layers, 0, 1023);
+  v.field({"short_layers", "Layers that have the short windows of the schedule's stages."}, c.short_layers, 0, 1023);
   v.group({"schedule", "Length of the window over the run."}, c.schedule);
   v.field({"final_validation_tokens", "Window of the last validation; null: as scheduled.", "tokens"},
           c.final_validation_tokens, 1, kMaxTokens);
@@ -210,7 +89,12 @@ template <class Visitor>
 void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"type", "Optimiser of this group of parameters; only hidden_matrices can use Muon."}, c.type);
   v.field({"lr", "Base learning rate, which the schedule multiplies."}, c.lr, 0.0, 1e3);
+  v.field({"cautious_decay",
+           "Parameters that their update makes smaller lose the square of the rate times this share of themselves."},
+          c.cautious_decay, 0.0, 1e6);
   v.active_when("type", c.type, OptimizerType::kAdam);
+  v.field({"cautious_condition", "Cautious decay needs an update towards zero, or one that is not away from it."},
+          c.cautious_condition);
   v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
   v.field({"eps", "Added to the root of Adam's second moment."}, c.eps, 0.0, 1.0);
   v.field({"eps_position", "Epsilon is added to the root of the second moment after or before its bias is corrected."},
@@ -242,6 +126,19 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"split_qkv", "Stacked or merged queries, keys and values count as three matrices; false: as one."},
           c.split_qkv);
   v.field({"update_scale", "Factor on the orthogonal update by the shape of its matrix."}, c.update_scale);
+  v.field({"rate_multiplier", "Factor on the rate beside that of the shape."}, c.rate_multiplier, 0.0, 1e3);
+  v.field({"blockwise",
+           "Each matrix that is made orthogonal has its own norm and second moments, also where several are one "
+           "parameter."},
+          c.blockwise);
+  v.field({"shape_of",
+           "With blockwise: the matrix, or the parameter that holds it, chooses factor and dimension by its shape."},
+          c.shape_of);
+  v.field({"query_key_blocks",
+           "Rows of queries and of keys that are made orthogonal together: all, or one of so many parts.", "parts"},
+          c.query_key_blocks, 1, 1024);
+  v.field({"mean_axis", "With blockwise: second moments are means over what the shape chooses, or over each row."},
+          c.mean_axis);
   v.field({"scale_application", "The scale multiplies the rate, or the update in the number type of the iterations."},
           c.scale_application);
   v.active_always();
@@ -262,7 +159,17 @@ void visit_fields(Visitor& v, OptimizerConfig& c) {
   v.group({"lm_head", "The head's matrix, unless it is the token table."}, c.lm_head);
   v.group({"hidden_matrices", "The matrices of the blocks."}, c.hidden_matrices);
   v.group({"scalars", "Mixing and skip weights, biases, and the parameters of norms."}, c.scalars);
+  v.families({"families",
+              "Families of parameters by name, such as mlp.c_proj, each with the fields of a group in which it differs "
+              "from its own."},
+             c);
   v.group({"gradient_clip", "What is done to the averaged gradients before the optimisers see them."}, c.gradient_clip);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, RateStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"factor", "Factor on the rates."}, c.factor, 0.0, 1e3);
 }
 
 template <class Visitor>
@@ -272,6 +179,8 @@ void visit_fields(Visitor& v, LearningRateConfig& c) {
   v.active_when("shape", c.shape, LearningRateShape::kTrapezoid);
   v.field({"cooldown_steps", "Last steps, over which the rate falls linearly; a fraction is allowed.", "steps"},
           c.cooldown_steps, 0.0, 1e12);
+  v.list({"stages", "A list of stages: the step `from` which each holds, and a `factor` on all rates but their floor."},
+         c.stages);
   v.active_always();
   v.field({"floor", "Fraction of the base rate that remains at the end."}, c.floor, 0.0, 1.0);
   v.field({"covers_extension", "The schedule runs over the extension steps too; false: it ends with num_steps."},
@@ -322,12 +231,23 @@ void visit_fields(Visitor& v, LoaderConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, DataStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"sequence_length", "Length of a training sequence.", "tokens"}, c.sequence_length, 1, kMaxTokens);
+  v.field({"max_document_length", "Longer documents are cut.", "tokens"}, c.max_document_length, 1, kMaxTokens);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, DataConfig& c) {
   v.field({"sequence_length", "Length of a training sequence (T).", "tokens"}, c.sequence_length, 1, kMaxTokens);
   v.field({"sequences_per_step", "Sequences in the batch of a step, over all ranks.", "sequences"},
           c.sequences_per_step, 1, 1 << 20);
   v.field({"ranks", "Data-parallel ranks that share the batch of a step.", "ranks"}, c.ranks, 1, 1 << 16);
   v.group({"loader", "Which tokens a rank reads, and when."}, c.loader);
+  v.list({"stages",
+          "A list of stages: the step `from` which each holds, its `sequence_length` and `max_document_length`; "
+          "sequence_length is the longest of them."},
+         c.stages);
   v.field({"val_sequences", "Sequences of one validation, over all ranks.", "sequences"}, c.val_sequences, 1, 1 << 20);
   v.field({"val_sequence_length", "Length of a validation sequence; null: sequence_length.", "tokens"},
           c.val_sequence_length, 1, kMaxTokens);
@@ -351,6 +271,27 @@ void visit_fields(Visitor& v, RunConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, TargetStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"to", "The step at which the weights reach their end.", "steps"}, c.to, 0.0, 1e12);
+  v.field({"start", "Weights of the next tokens at first."}, c.start, 0.0, 1e3);
+  v.field({"end", "Weights of the next tokens at the end."}, c.end, 0.0, 1e3);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, LossConfig& c) {
+  v.list(
+      {"multi_token",
+       "A list of stages: from step `from` to step `to` the weights of the next tokens, in order, go from `start` to "
+       "`end`; none: the next token alone."},
+      c.multi_token);
+  v.field({"multi_token_normalizer",
+           "In gradients the softmax counts for the weights of existing targets, or for all at the end of a sequence "
+           "too."},
+          c.multi_token_normalizer);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, InitConfig& c) {
   v.field({"file",
            "Initial parameters as safetensors, relative to the configuration's folder; null: drawn from the "
@@ -369,6 +310,9 @@ void visit_fields(Visitor& v, InitConfig& c) {
            "inputs."},
           c.zero_init_std, 0.0, 1e3);
   v.field({"scalar_std", "Standard deviation of the noise that is added to initial scalars."}, c.scalar_std, 0.0, 1e3);
+  v.field({"resid_lambda", "First value of the weights on a layer's input in residual_scaling."}, c.resid_lambda, -1e3,
+          1e3);
+  v.field({"bigram_lambda", "First value of the weights on the rows of the pairs' table."}, c.bigram_lambda, -1e3, 1e3);
   v.field({"note", "A remark for people."}, c.note);
 }
 
@@ -457,6 +401,7 @@ void visit_fields(Visitor& v, TrainConfig& c) {
   v.group({"schedule", "What changes over the run."}, c.schedule);
   v.group({"data", "Batches of training and validation."}, c.data);
   v.group({"run", "Length of the run, validations and clock."}, c.run);
+  v.group({"loss", "The training loss."}, c.loss);
   v.group({"init", "How parameters begin."}, c.init);
   v.group({"precision", "Where values are rounded; arithmetic stays float32 or float64."}, c.precision);
   v.group({"distributed", "Data parallelism over processes; all but processes acts only with two or more."},

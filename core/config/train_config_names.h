@@ -10,9 +10,21 @@ NB_ENUM_NAMES(Activation, {Activation::kReluSquared, "relu_squared"}, {Activatio
               {Activation::kGeluTanh, "gelu_tanh"});
 NB_ENUM_NAMES(ValueSource, {ValueSource::kNone, "none"}, {ValueSource::kFirstLayer, "first_layer"},
               {ValueSource::kTokens, "tokens"});
-NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"});
+NB_ENUM_NAMES(ValueMix, {ValueMix::kNone, "none"}, {ValueMix::kLerp, "lerp"}, {ValueMix::kPair, "pair"},
+              {ValueMix::kAdd, "add"}, {ValueMix::kGate, "gate"});
+NB_ENUM_NAMES(RopePairing, {RopePairing::kHalf, "half"}, {RopePairing::kAdjacent, "adjacent"});
+NB_ENUM_NAMES(HeadPairing, {HeadPairing::kHalves, "halves"}, {HeadPairing::kNeighbours, "neighbours"});
+NB_ENUM_NAMES(LateSkipGate, {LateSkipGate::kNone, "none"}, {LateSkipGate::kX0, "x0"},
+              {LateSkipGate::kGenerated, "generated"});
+NB_ENUM_NAMES(BigramStart, {BigramStart::kReserved, "reserved"}, {BigramStart::kOwn, "own"});
+NB_ENUM_NAMES(TargetNormalizer, {TargetNormalizer::kExisting, "existing"}, {TargetNormalizer::kAll, "all"});
 NB_ENUM_NAMES(QkvRows, {QkvRows::kSeparate, "separate"}, {QkvRows::kStacked, "stacked"});
-NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"});
+NB_ENUM_NAMES(MergedQkvo, {MergedQkvo::kOff, "off"}, {MergedQkvo::kBatched, "batched"}, {MergedQkvo::kWide, "wide"},
+              {MergedQkvo::kRows, "rows"});
+NB_ENUM_NAMES(AttentionWeightLambdas, {AttentionWeightLambdas::kNone, "none"}, {AttentionWeightLambdas::kQkv, "qkv"},
+              {AttentionWeightLambdas::kQkvAndOutput, "qkv_and_output"});
+NB_ENUM_NAMES(KeyOffsetDims, {KeyOffsetDims::kUpperHalf, "upper_half"}, {KeyOffsetDims::kQuarters, "quarters"});
+NB_ENUM_NAMES(MeanAxis, {MeanAxis::kShape, "shape"}, {MeanAxis::kRow, "row"});
 NB_ENUM_NAMES(SkipGate, {SkipGate::kLinear, "linear"}, {SkipGate::kSigmoid, "sigmoid"});
 NB_ENUM_NAMES(RopeWindowScaling, {RopeWindowScaling::kNone, "none"}, {RopeWindowScaling::kYarn, "yarn"});
 NB_ENUM_NAMES(SoftcapForm, {SoftcapForm::kTanh, "tanh"}, {SoftcapForm::kSigmoid, "sigmoid"});
@@ -20,7 +32,8 @@ NB_ENUM_NAMES(WindowGranularity, {WindowGranularity::kToken, "token"},
               {WindowGranularity::kTokenBlockClipped, "token_block_clipped"}, {WindowGranularity::kBlock, "block"},
               {WindowGranularity::kTokenInclusive, "token_inclusive"});
 NB_ENUM_NAMES(WindowScheduleType, {WindowScheduleType::kConstant, "constant"}, {WindowScheduleType::kNone, "none"},
-              {WindowScheduleType::kLinear, "linear"}, {WindowScheduleType::kList, "list"});
+              {WindowScheduleType::kLinear, "linear"}, {WindowScheduleType::kList, "list"},
+              {WindowScheduleType::kStages, "stages"});
 NB_ENUM_NAMES(WindowRounding, {WindowRounding::kFloor, "floor"}, {WindowRounding::kCeil, "ceil"});
 NB_ENUM_NAMES(OptimizerType, {OptimizerType::kAdam, "adam"}, {OptimizerType::kMuon, "muon"});
 NB_ENUM_NAMES(MomentumForm, {MomentumForm::kLerp, "lerp"}, {MomentumForm::kAccumulate, "accumulate"});
@@ -49,6 +62,14 @@ NB_ENUM_NAMES(AttentionProducts, {AttentionProducts::kWarp, "warp"}, {AttentionP
 NB_ENUM_NAMES(NewtonSchulzForm, {NewtonSchulzForm::kGrouped, "grouped"}, {NewtonSchulzForm::kTerms, "terms"});
 NB_ENUM_NAMES(NewtonSchulzNorm, {NewtonSchulzNorm::kRounded, "rounded"}, {NewtonSchulzNorm::kExact, "exact"});
 NB_ENUM_NAMES(ScaleApplication, {ScaleApplication::kRate, "rate"}, {ScaleApplication::kUpdate, "update"});
+NB_ENUM_NAMES(ShapeSource, {ShapeSource::kBlock, "block"}, {ShapeSource::kStored, "stored"});
+NB_ENUM_NAMES(CautiousCondition, {CautiousCondition::kPositive, "positive"},
+              {CautiousCondition::kNotNegative, "not_negative"});
+NB_ENUM_NAMES(ResidualScaling, {ResidualScaling::kNone, "none"}, {ResidualScaling::kBlock, "block"},
+              {ResidualScaling::kSublayer, "sublayer"});
+NB_ENUM_NAMES(EmbeddingInjection, {EmbeddingInjection::kBlockStart, "block_start"},
+              {EmbeddingInjection::kAfterAttention, "after_attention"}, {EmbeddingInjection::kGenerated, "generated"});
+NB_ENUM_NAMES(SkipTap, {SkipTap::kOutput, "output"}, {SkipTap::kAfterAttention, "after_attention"});
 NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
               {GradientClipType::kPerParameter, "per_parameter"});
 NB_ENUM_NAMES(LearningRateShape, {LearningRateShape::kTrapezoid, "trapezoid"}, {LearningRateShape::kCosine, "cosine"});

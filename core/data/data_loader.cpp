@@ -194,10 +194,21 @@ const std::vector<std::int64_t>& DataLoader::documents_of(std::int64_t shard) {
   return *documents;
 }
 
+/// The stage of the next step; each step is one read. nullptr: there are no stages.
+const DataStage* DataLoader::stage() const {
+  const auto next = std::find_if(options_.stages.begin(), options_.stages.end(),
+                                 [&](const DataStage& stage) { return stage.from > state_.reads.front(); });
+  return next == options_.stages.begin() ? nullptr : &*std::prev(next);
+}
+
 /// The step at `cursor`; nullopt: its shard cannot fill it.
 std::optional<AlignedStep> DataLoader::aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences) {
   const std::vector<std::int64_t>& documents = documents_of(cursor.shard);
   const std::int64_t tokens = shard_tokens(cursor.shard);
+  if (const DataStage* const now = stage(); now != nullptr) {
+    return sequences_of_documents(documents, tokens, cursor.position, sequences, now->sequence_length,
+                                  now->max_document_length);
+  }
   if (options_.alignment == BatchAlignment::kDocuments) {
     return sequences_of_documents(documents, tokens, cursor.position, sequences, options_.sequence_length,
                                   options_.max_document_length);
@@ -235,7 +246,7 @@ std::vector<SequenceRef> DataLoader::next_aligned(std::int64_t micro_batches) {
         const std::int64_t index = rank * per_rank + micro_batch * options_.sequences_per_read + i;
         std::vector<TokenPiece>& pieces = step->sequences[static_cast<std::size_t>(index)];
         const std::int64_t start = pieces.front().start;
-        if (pieces.size() == 1) pieces.clear();
+        if (pieces.size() == 1 && options_.stages.empty()) pieces.clear();  // consecutive tokens, of the usual number
         sequences.push_back({cursor.shard, start, rank, micro_batch, std::move(pieces)});
       }
     }

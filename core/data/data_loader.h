@@ -44,6 +44,7 @@ struct LoaderOptions {
   std::int64_t document_separator = 50256;
   std::optional<std::int64_t> max_document_length;
   std::int64_t search_window = 2;  ///< kBos
+  std::vector<DataStage> stages;   ///< kDocuments only: lengths that change from step to step
 };
 
 /// One sequence: tokens [start, start + T + 1) of a shard, or pieces of it.
@@ -138,6 +139,7 @@ class DataLoader {
   std::vector<SequenceRef> next_shuffled(std::int64_t micro_batches);
   std::vector<SequenceRef> next_aligned(std::int64_t micro_batches);
   std::optional<AlignedStep> aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences);
+  const DataStage* stage() const;
   const std::vector<std::int64_t>& documents_of(std::int64_t shard);
   LoaderState::Cursor shuffled_batch(std::int64_t number) const;
   std::int64_t batches_of(std::int64_t shard) const;

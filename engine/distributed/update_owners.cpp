@@ -19,13 +19,20 @@ std::vector<std::vector<std::size_t>> muon_groups(const std::vector<at::Tensor>&
 
 UpdateOwners update_owners(const Parameters& parameters, const TrainConfig& config, int processes) {
   UpdateOwners owners;
-  std::vector<at::Tensor> matrices;
-  std::vector<std::size_t> places;  // of `matrices` among the parameters
+  struct Matrices {
+    const OptimizerGroupConfig* settings;
+    std::vector<at::Tensor> tensors;
+    std::vector<std::size_t> places;  // among the parameters
+  };
+  std::vector<Matrices> muons;  // by their settings, for which there is a Muon each
   for (std::size_t i = 0; i < parameters.all().size(); ++i) {
     const Parameter& parameter = parameters.all()[i];
-    if (group_config(config.optimizer, parameter.group).type == OptimizerType::kMuon) {
-      matrices.push_back(parameter.tensor);
-      places.push_back(i);
+    const OptimizerGroupConfig& settings = settings_of(config.optimizer, parameter.group, parameter.name);
+    if (settings.type == OptimizerType::kMuon) {
+      auto muon = std::find_if(muons.begin(), muons.end(), [&](const Matrices& m) { return m.settings == &settings; });
+      if (muon == muons.end()) muon = muons.insert(muons.end(), {.settings = &settings, .tensors = {}, .places = {}});
+      muon->tensors.push_back(parameter.tensor);
+      muon->places.push_back(i);
     } else if (is_sliced(parameter.tensor.numel(), processes)) {
       owners.sliced.push_back(i);
     } else {
@@ -33,11 +40,13 @@ UpdateOwners update_owners(const Parameters& parameters, const TrainConfig& conf
     }
   }
   const auto round_size = static_cast<std::size_t>(processes);
-  for (const std::vector<std::size_t>& group : muon_groups(matrices, config.distributed.muon_groups)) {
-    for (std::size_t begin = 0; begin < group.size(); begin += round_size) {
-      std::vector<std::size_t>& round = owners.rounds.emplace_back();
-      for (std::size_t i = begin; i < std::min(begin + round_size, group.size()); ++i)
-        round.push_back(places[group[i]]);
+  for (const Matrices& muon : muons) {
+    for (const std::vector<std::size_t>& group : muon_groups(muon.tensors, config.distributed.muon_groups)) {
+      for (std::size_t begin = 0; begin < group.size(); begin += round_size) {
+        std::vector<std::size_t>& round = owners.rounds.emplace_back();
+        for (std::size_t i = begin; i < std::min(begin + round_size, group.size()); ++i)
+          round.push_back(muon.places[group[i]]);
+      }
     }
   }
   return owners;

@@ -4,22 +4,38 @@
 #include "engine/nn/gpt.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/gates.h"
+#include "engine/ops/key_offset.h"
+#include "engine/ops/late_attention.h"
+#include "engine/ops/paired_heads.h"
 #include "engine/ops/rms_norm.h"
 
 namespace nanobench::core {
+namespace {
+
+std::vector<double> first_lambdas(const ModelConfig& model) {
+  const bool scales_output = model.attention_weight_lambdas == AttentionWeightLambdas::kQkvAndOutput;
+  return {0.5, scales_output ? 1.0 : 0.5};
+}
+
+}  // namespace
 
 CausalSelfAttention::CausalSelfAttention(Parameters& parameters, const TrainConfig& config, std::int64_t layer)
     : config_(config), model_(config.model), layer_(layer) {
   const auto is_in = [&](const std::vector<std::int64_t>& layers) {
     return std::find(layers.begin(), layers.end(), layer) != layers.end();
   };
-  uses_half_window_ = is_in(config.attention.window.half_layers);
+  uses_half_window_ = is_in(config.attention.window.narrow_layers());
   is_listed_ = is_in(config.attention.window.final_validation_layers);
+  offsets_keys_ = is_in(model_.key_offset_layers);
+  drops_own_values_ = is_in(model_.xsa_layers);
+  pairs_heads_ = is_in(model_.paired_head_layers);
+  splits_gate_ = is_in(model_.value_embeddings.split_gate_layers);
   const std::string prefix = "blocks." + std::to_string(layer) + ".attn.";
   add_projections(parameters, prefix);
   lambdas_ = model_.value_embeddings.mix == ValueMix::kLerp
                  ? parameters.add({.name = prefix + "lamb", .values = {0.5}})
-                 : parameters.add({.name = prefix + "lambdas", .values = {0.5, 0.5}});
+                 : parameters.add({.name = prefix + "lambdas", .values = first_lambdas(model_)});
+  value_gate_ = parameters.add({.name = prefix + "ve_gate.weight", .rule = InitRule::kZero});
   gate_ = parameters.add({.name = prefix + "attn_gate.weight", .rule = InitRule::kZero});
 }
 
@@ -54,11 +70,16 @@ CausalSelfAttention::Heads CausalSelfAttention::project(const at::Tensor& x, con
   const std::int64_t length = x.size(0);
   const std::int64_t head_dim = model_.head_dim();
   at::Tensor q, k, v;
+  const bool scales = model_.attention_weight_lambdas != AttentionWeightLambdas::kNone;
+  const auto projected = [&](Linear linear) {
+    if (scales) linear.weight = rounding.product(linear.weight) * lambdas_[0];
+    return linear(x, rounding);
+  };
   if (const Linear joined = joined_qkv(); joined.weight.defined()) {
-    const std::vector<at::Tensor> parts = joined(x, rounding).chunk(3, -1);
+    const std::vector<at::Tensor> parts = projected(joined).chunk(3, -1);
     q = parts[0], k = parts[1], v = parts[2];
   } else {
-    q = c_q_(x, rounding), k = c_k_(x, rounding), v = c_v_(x, rounding);
+    q = projected(c_q_), k = projected(c_k_), v = projected(c_v_);
   }
   return {q.reshape({length, model_.num_heads, head_dim}), k.reshape({length, model_.num_kv_heads, head_dim}),
           v.reshape({length, model_.num_kv_heads, head_dim})};
@@ -74,6 +95,13 @@ at::Tensor CausalSelfAttention::mix_values(const at::Tensor& v, const at::Tensor
     case ValueMix::kLerp:
       // Without a second value nothing is mixed in; lamb then has no effect (records #9 to #14 always have one).
       return other.defined() ? weighted_sum(v, other.reshape(v.sizes()), lambdas_, BlendForm::kLerp) : v;
+    case ValueMix::kGate:
+      return value_gate_.defined() || !other.defined() ? v : v + other.reshape(v.sizes());  // else gated_values
+    case ValueMix::kAdd: {
+      if (!other.defined()) return v;
+      const at::Tensor added = other.reshape(v.sizes());
+      return v + (model_.attention_weight_lambdas == AttentionWeightLambdas::kQkv ? lambdas_[1] * added : added);
+    }
     case ValueMix::kPair:
       if (!other.defined()) return weighted_sum(v, at::Tensor(), lambdas_, BlendForm::kFirstOnly);
       return weighted_sum(v, other.reshape(v.sizes()), lambdas_, BlendForm::kPair);
@@ -91,7 +119,11 @@ at::Tensor CausalSelfAttention::place(const at::Tensor& heads, const RotaryTable
   const bool is_rotary = model_.position == PositionEncoding::kRotary;
   const bool rounds_rotation = rounding.products && config_.precision.rotation == StoredPrecision::kBfloat16;
   const auto rotated = [&](const at::Tensor& x) {
-    return is_rotary ? rounding.product(rotate(x, tables, rounds_rotation)) : x;
+    if (!is_rotary) return x;
+    const RotationForm form{.pairing = model_.rope.pairing, .has_paired_heads = pairs_heads_};
+    const bool is_late = form.pairing != RopePairing::kHalf || form.has_paired_heads;
+    return rounding.product(is_late ? rotate_late(x, tables, form, rounds_rotation)
+                                    : rotate(x, tables, rounds_rotation));
   };
   if (!model_.qk_norm) return rotated(heads);
   if (model_.qk_norm_position == QkNormPosition::kAfterRotation) return normalize(rotated(heads), rounding);
@@ -104,16 +136,48 @@ at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& v
   Heads heads = project(rounding.product_input(x), rounding);
   if (model_.value_embeddings.mix != ValueMix::kNone)
     heads.v = rounding.product(mix_values(heads.v, value_embedding, first_values));
+  if (value_gate_.defined()) heads.v = gated_values(heads.v, x, value_embedding, rounding);
   heads.q = place(heads.q, setting.tables, rounding);
   heads.k = place(heads.k, setting.tables, rounding);
-  at::Tensor y = attend(heads, input, setting.scale, rounding.products);
+  if (offsets_keys_) heads.k = offset_keys(heads.k, model_.key_offset_dims);
+  at::Tensor y = pairs_heads_ ? attend_in_pairs(heads, input, setting.scale, rounding.products)
+                              : attend(heads, input, setting.scale, rounding.products);
+  if (setting.dc_mixture.defined()) {
+    y = y + composed_heads(heads.q, heads.k, heads.v, *input.dc_plan, setting.scale, setting.dc_mixture,
+                           setting.dc_share, model_.dc_attention.eps);
+  }
+  if (drops_own_values_) y = rounding.product(without_own_values(y, heads.v, setting.own_values));
+  if (setting.attention_gate.defined()) y = rounding.product(y) * setting.attention_gate.unsqueeze(-1);
   if (gate_.defined()) {
     const at::Tensor read = rounding.product_input(x.narrow(1, 0, gate_.size(1)));
     const at::Tensor gate = rounding.product(at::sigmoid(rounding.product(at::linear(read, rounding.product(gate_)))));
     y = rounding.product(y) * gate.unsqueeze(-1);
   }
-  const Linear output{.weight = output_weight(), .bias = c_proj_.bias};
+  Linear output{.weight = output_weight(), .bias = c_proj_.bias};
+  if (model_.attention_weight_lambdas == AttentionWeightLambdas::kQkvAndOutput)
+    output.weight = rounding.product(output.weight) * lambdas_[1];
   return output(rounding.product(y.reshape(x.sizes())), rounding);
+}
+
+/// v + 2 sigmoid(W a) u by heads.
+at::Tensor CausalSelfAttention::gated_values(const at::Tensor& v, const at::Tensor& x,
+                                             const at::Tensor& value_embedding, const Rounding& rounding) const {
+  const std::int64_t dim = value_gate_.size(1);
+  const at::Tensor read =
+      splits_gate_ ? at::cat({x.narrow(1, 0, dim / 2), value_embedding.narrow(1, 0, dim / 2)}, 1) : x.narrow(1, 0, dim);
+  const at::Tensor weight = rounding.product(value_gate_);
+  const at::Tensor gate =
+      rounding.product(at::sigmoid(rounding.product(at::linear(rounding.product_input(read), weight))));
+  return rounding.product(v + 2.0 * gate.unsqueeze(-1) * value_embedding.reshape(v.sizes()));
+}
+
+at::Tensor CausalSelfAttention::attend_in_pairs(const Heads& heads, const SequenceInput& input, double scale,
+                                                bool is_bfloat16) const {
+  const HeadPairing order = model_.paired_head_order;
+  const auto& plan = uses_half_window_ ? input.paired_half_plan : input.paired_plan;
+  return unpaired_heads(attention(paired_heads(heads.q, order), paired_heads(heads.k, order),
+                                  paired_heads(heads.v, order), plan, scale, is_bfloat16),
+                        order);
 }
 
 at::Tensor CausalSelfAttention::attend(const Heads& heads, const SequenceInput& input, double scale,

@@ -5,6 +5,7 @@
 #include "core/config/schedule.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/ops/bfloat16.h"
+#include "engine/ops/bigram_hash.h"
 #include "engine/ops/blend.h"
 #include "engine/ops/device_block.h"
 #include "engine/ops/device_embedding.h"
@@ -37,6 +38,11 @@ InitRule head_rule(const TrainConfig& config) {
   return config.init.lm_head == MatrixInit::kZero ? InitRule::kZero : InitRule::kLinear;
 }
 
+/// Those with which the layer of model.mudd begins like one without.
+std::vector<double> first_layer_coefficients(const InitConfig& init) {
+  return {0, 0, 0, 0, 0, 0, 2, 2, init.resid_lambda, 1, 0, init.bigram_lambda, init.resid_lambda, 1};
+}
+
 }  // namespace
 
 GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
@@ -44,15 +50,33 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   add_tables();
   add_head();
   for (std::int64_t layer = 0; layer < config.model.num_layers; ++layer) add_block(layer);
+  while (!config.model.has_layer(first_layer_)) ++first_layer_;
   final_norm_ = add_norm("ln_f");
   const bool has_sigmoid = config.model.unet_skip_gate == SkipGate::kSigmoid;
   skip_weights_ = parameters_.add({.name = "skip_weights", .values = {has_sigmoid ? kSigmoidSkip : 1.0}});
   smear_gate_ = parameters_.add({.name = "smear_gate.weight", .rule = InitRule::kZero});
   smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
   backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
+  skip_lambda_ = parameters_.add({.name = "skip_lambda", .values = {kSigmoidSkip}});
+  post_lambdas_ = parameters_.add({.name = "post_lambdas", .values = {1.0}});
+  xsa_alphas_ = parameters_.add({.name = "xsa_alphas", .values = {0.0}});
+  if (config.model.generated_gates.hidden > 0) generated_gates_.emplace(parameters_, config);
+  if (config.model.mudd.hidden > 0) {
+    mudd_layer_ = Coefficients(parameters_, "mudd.0.", first_layer_coefficients(config.init), config.model.mudd.scale);
+    mudd_head_ = Coefficients(parameters_, "mudd.1.", {0.0, -0.5, 0.0, 0.0, 0.0}, config.model.mudd.scale);
+  }
+  bigram_lambdas_ = parameters_.add({.name = "bigram_lambdas", .values = {config.init.bigram_lambda}});
+  skip_gate_ = parameters_.add({.name = "skip_gate.weight", .rule = InitRule::kZero});
+  resid_lambdas_ = parameters_.add({.name = "resid_lambdas", .values = {config.init.resid_lambda}});
+  x0_lambdas_ = parameters_.add({.name = "x0_lambdas", .values = {0.0}});
   parameters_.check_complete();
   const bool is_rotary = config.model.position == PositionEncoding::kRotary;
-  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(config.model.rope.max_seq_len);
+  if (is_rotary && config.model.rope.precompute) tables_ = tables_for(table_positions());
+}
+
+/// Paired heads have two positions a token.
+std::int64_t GPT::table_positions() const {
+  return config_.model.rope.max_seq_len * (config_.model.paired_head_layers.empty() ? 1 : 2);
 }
 
 void GPT::add_tables() {
@@ -61,7 +85,15 @@ void GPT::add_tables() {
   const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
   Parameter table{.name = "embed.weight", .rule = table_rule(config_)};
   if (is_gpt2) table.zero_rows_from = config_.model.vocab_size;
+  if (config_.model.untie_step) {  // it starts as the head
+    table.rule = head_rule(config_);
+    table.pieces = {"lm_head.weight"};
+  }
   embed_ = parameters_.add(std::move(table));
+  const BigramConfig& bigram = config_.model.bigram;
+  bigram_embed_ = parameters_.add({.name = "bigram_embed.weight", .rule = InitRule::kZero});
+  if (bigram.rows > 0 && bigram.sign_rows > 0)
+    bigram_signs_ = parameters_.add_signs("bigram_sign_table", {bigram.sign_rows, bigram.dim});
   position_embed_ = parameters_.add({.name = "position_embed.weight", .rule = normal});
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < values.num_tables; ++i)
@@ -94,7 +126,8 @@ void GPT::add_block(std::int64_t layer) {
   block.mlp_norm = add_norm(prefix + "ln_2");
   block.c_fc =
       add_linear(parameters_, config_, prefix + "mlp.c_fc", LinearRole::kInner, config_.model.mlp_fc_transposed);
-  block.c_proj = add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput);
+  block.c_proj =
+      add_linear(parameters_, config_, prefix + "mlp.c_proj", LinearRole::kOutput, config_.model.mlp_proj_transposed);
   block.lambdas = parameters_.add({.name = prefix + "lambdas", .values = {1.0, 0.0}});
   blocks_.push_back(std::move(block));
 }
@@ -108,12 +141,14 @@ RotaryTables GPT::tables_for(std::int64_t length) const {
 void GPT::follow_windows(const std::vector<std::int64_t>& windows) {
   if (windows == windows_) return;
   windows_ = windows;
-  if (tables_) tables_ = tables_for(config_.model.rope.max_seq_len);
+  if (tables_) tables_ = tables_for(table_positions());
 }
 
 AttentionSetting GPT::attention_setting(std::int64_t length) const {
-  AttentionSetting setting{.tables = {}, .scale = grown_attention_scale(config_.model, windows_)};
-  if (config_.model.position == PositionEncoding::kRotary) setting.tables = tables_ ? *tables_ : tables_for(length);
+  AttentionSetting setting;
+  setting.scale = grown_attention_scale(config_.model, windows_);
+  if (config_.model.position == PositionEncoding::kRotary)
+    setting.tables = tables_ ? *tables_ : tables_for(config_.model.paired_head_layers.empty() ? length : 2 * length);
   return setting;
 }
 
@@ -198,10 +233,13 @@ at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rou
     case Activation::kGelu: active = at::gelu(hidden); break;
     case Activation::kGeluTanh: active = at::gelu(hidden, "tanh"); break;
   }
-  return block.c_proj(rounding.product(active), rounding);
+  Linear down = block.c_proj;
+  if (config_.model.mlp_proj_transposed) down.weight = down.weight.t();
+  return down(rounding.product(active), rounding);
 }
 
-at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const {
+at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const {
+  const at::Tensor& targets = input.targets;
   const PrecisionConfig& precision = config_.precision;
   HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
                       .rounds_logits = rounding.products,
@@ -209,7 +247,11 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
                       .logit_scale = config_.model.logit_scale,
                       .loss_rounding = loss_rounding(precision, pass),
                       .is_sum = config_.run.loss_reduction == LossReduction::kSum,
-                      .fp8_grad_scale = std::nullopt};
+                      .fp8_grad_scale = std::nullopt,
+                      .logit_cap = config_.model.logit_cap,
+                      .target_weights = {1.0},
+                      .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll};
+  if (pass == Pass::kTraining) options.target_weights = input.target_weights;
   const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
@@ -222,13 +264,13 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const at::Tensor& targets, Pass p
                                             .is_sum = options.is_sum,
                                             .fp8 = fp8});
   }
-  const at::Tensor input = rounding.product_input(x.to(dtype_));
+  const at::Tensor features = rounding.product_input(x.to(dtype_));
   if (is_fp8) {
     options.fp8_grad_scale = precision.fp8.grad_scale;
-    return softcapped_cross_entropy(quantized_e4m3(input, precision.fp8.x_scale),
+    return softcapped_cross_entropy(quantized_e4m3(features, precision.fp8.x_scale),
                                     quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
   }
-  return softcapped_cross_entropy(input, rounding.product(lm_head_), targets, options);
+  return softcapped_cross_entropy(features, rounding.product(lm_head_), targets, options);
 }
 
 bool GPT::fuses_blocks(const Rounding& rounding) const {
@@ -263,16 +305,51 @@ at::Tensor GPT::fused_block(std::size_t layer, const at::Tensor& x, Stream& stre
         block.attention->fused_forward(blend, stream.values[layer], stream.first_values, stream.setting, input);
     if (!block.c_fc.weight.defined())
       return fused_output(attended.x, attended.y, block.attention->output_weight(), model.attention_branch_scale);
-    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), up_weight(block), block.c_proj.weight,
+    return fused_mlp(attended.x, attended.y, block.attention->output_weight(), up_weight(block), down_weight(block),
                      model.attention_branch_scale, model.norm_eps);
   }
   const bool blends = blend.skip.defined() || blend.x0.defined();
-  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), block.c_proj.weight, 1.0, model.norm_eps);
+  return fused_mlp(blends ? fused_blend(blend) : x, {}, {}, up_weight(block), down_weight(block), 1.0, model.norm_eps);
+}
+
+/// [C, hidden], as the fused kernels take it.
+at::Tensor GPT::down_weight(const Block& block) const {
+  return config_.model.mlp_proj_transposed ? block.c_proj.weight.t().contiguous() : block.c_proj.weight;
 }
 
 /// [hidden, C], as the fused kernels take it.
 at::Tensor GPT::up_weight(const Block& block) const {
   return config_.model.mlp_fc_transposed ? block.c_fc.weight.t().contiguous() : block.c_fc.weight;
+}
+
+/// The skip and the scaling of records #45 on.
+at::Tensor GPT::begin_block(std::size_t layer, const at::Tensor& x, const Stream& stream) const {
+  const SkipConfig& skip = config_.model.skip;
+  const auto index = static_cast<std::int64_t>(layer);
+  at::Tensor begun = x;
+  if (skip.to == index) {
+    at::Tensor added =
+        skip.tap == SkipTap::kOutput ? stream.outputs[static_cast<std::size_t>(skip.from)] : stream.middle;
+    if (skip.gate == LateSkipGate::kGenerated) added = stream.generated.skip * added;
+    if (skip_gate_.defined())
+      added = 2.0 * at::sigmoid(at::linear(stream.x0.narrow(1, 0, skip.gate_dim), skip_gate_)) * added;
+    begun = weighted_sum(begun, added, at::sigmoid(skip_lambda_).reshape({1}), BlendForm::kAddIndexed);
+  }
+  if (config_.model.residual_scaling != ResidualScaling::kBlock) return begun;
+  begun = weighted_sum(begun, stream.x0, at::stack({resid_lambdas_[index], x0_lambdas_[index]}), BlendForm::kPair);
+  if (!stream.pairs.defined()) return begun;
+  return begun + bigram_lambdas_[index] * stream.pairs;
+}
+
+at::Tensor GPT::pair_rows(const at::Tensor& tokens, const Rounding& rounding) const {
+  if (!bigram_embed_.defined()) return at::Tensor();
+  const BigramConfig& bigram = config_.model.bigram;
+  const at::Tensor rows = rounding.in_stream(at::embedding(bigram_embed_, bigram_rows(tokens, bigram)));
+  const bool has_signs = bigram_signs_.defined();
+  const at::Tensor signed_rows =
+      has_signs ? rows * at::embedding(bigram_signs_, bigram_sign_rows(tokens, bigram.sign_rows)) : rows;
+  const std::int64_t rest = config_.model.model_dim - bigram.dim;
+  return rest == 0 ? signed_rows : at::constant_pad_nd(signed_rows, {0, rest});
 }
 
 at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
@@ -282,11 +359,11 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
   if (blend.skip.defined())
     x = weighted_sum(x, blend.skip, blend.skip_weights, BlendForm::kAddIndexed, blend.skip_index);
   if (blend.x0.defined()) x = weighted_sum(x, blend.x0, blend.lambdas, BlendForm::kPair);
-  x = rounding.in_stream(x);
+  x = rounding.in_stream(begin_block(layer, x, stream));
   if (block.attention) {
     const at::Tensor branch =
         block.attention->forward(rounding.in_stream(block.attention_norm(x)), stream.values[layer], stream.first_values,
-                                 stream.setting, input, rounding);
+                                 layer_setting(static_cast<std::int64_t>(layer), stream), input, rounding);
     x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
   }
   if (!block.c_fc.weight.defined()) return x;
@@ -295,9 +372,7 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
 
 /// Keeps what a later layer or the head reads.
 void GPT::keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const {
-  const bool is_skip = config_.model.unet_skips && layer < blocks_.size() / 2;
-  const bool is_backed_out = config_.model.backout_layer == static_cast<std::int64_t>(layer);
-  if (is_skip || is_backed_out) stream.outputs[layer] = x;
+  if (config_.model.keeps_output(static_cast<std::int64_t>(layer))) stream.outputs[layer] = x;
 }
 
 at::Tensor GPT::back_out(const at::Tensor& x, const Stream& stream, bool fuses) const {
@@ -319,18 +394,27 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   at::Tensor x = embed(input.tokens, rows, rounding);
   stream.x0 = x;
   stream.values = value_embeddings(input.tokens, rows, rounding);
-  if (sink) sink("x0", x);
+  stream.pairs = pair_rows(input.tokens, rounding);
+  x = enter(x, stream);
+  if (sink) sink("x0", stream.x0);
   const bool fuses = fuses_blocks(rounding);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     if (!blocks_[layer].exists) continue;
-    x = fuses ? fused_block(layer, x, stream, input) : block_by_ops(layer, x, stream, input, rounding);
+    if (fuses) {
+      x = fused_block(layer, x, stream, input);
+    } else if (model.residual_scaling == ResidualScaling::kSublayer) {
+      x = sublayer_block(layer, x, stream, input, rounding);
+    } else {
+      x = block_by_ops(layer, x, stream, input, rounding);
+    }
     keep_output(layer, x, stream);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
   if (backout_lambda_.defined()) x = rounding.in_stream(back_out(x, stream, fuses));
+  if (mudd_head_.defined()) x = rounding.in_stream(coefficient_sum(x, stream));
   x = rounding.in_stream(final_norm_(x));
   if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_).mul_(model.logit_scale));
-  return head_loss(x, input.targets, pass, rounding);
+  return head_loss(x, input, pass, rounding);
 }
 
 }  // namespace nanobench::core

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/config/train_config.h"
+#include "engine/nn/generated_gates.h"
 #include "engine/nn/layers.h"
+#include "engine/nn/mudd.h"
 #include "engine/nn/parameters.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/fused_block.h"
@@ -22,7 +24,12 @@ struct SequenceInput {
   at::Tensor tokens;                               ///< [T] int64 or int32
   at::Tensor targets;                              ///< [T] int64: the tokens shifted by one
   std::shared_ptr<const AttentionPlan> plan;       ///< plan of most layers
-  std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of attention.window.half_layers; null if there are none
+  std::shared_ptr<const AttentionPlan> half_plan;  ///< plan of the narrow layers; null if there are none
+  /// Plans of the sequence of paired heads, twice as long, with the windows of the two above; null if there are none.
+  std::shared_ptr<const AttentionPlan> paired_plan, paired_half_plan;
+  std::shared_ptr<const AttentionPlan> dc_plan;  ///< plan of model.dc_attention; null without
+  /// Weights of the targets of each token in training: the next one, the one after it, ... (loss.multi_token).
+  std::vector<double> target_weights = {1.0};
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
   std::shared_ptr<const AttentionPlan> listed_plan;
 };
@@ -31,6 +38,10 @@ struct SequenceInput {
 struct AttentionSetting {
   RotaryTables tables;  ///< undefined without rotary positions
   double scale = 1.0;   ///< factor on the products of queries and keys
+  // Of one layer; each undefined without:
+  at::Tensor own_values;            ///< [H] or [T, H]: factors of what leaves along the own values, before their tanh
+  at::Tensor attention_gate;        ///< [T, H]: generated gates of heads
+  at::Tensor dc_mixture, dc_share;  ///< [T, H]
 };
 
 /// Purpose of a forward pass. Its precision may differ (PrecisionConfig::validation; fp8 heads are for training only).
@@ -56,7 +67,7 @@ class CausalSelfAttention {
   /// Like forward(), but starts from the residual stream, includes norm and blend, and omits the output projection.
   Fused fused_forward(const BlendInputs& blend, const at::Tensor& value_embedding, at::Tensor& first_values,
                       const AttentionSetting& setting, const SequenceInput& input) const;
-  /// [C, H E]
+  /// [C, H E], without learned factor
   at::Tensor output_weight() const;
 
  private:
@@ -70,16 +81,20 @@ class CausalSelfAttention {
   at::Tensor normalize(const at::Tensor& heads, const Rounding& rounding) const;
   at::Tensor place(const at::Tensor& heads, const RotaryTables& tables, const Rounding& rounding) const;
   at::Tensor attend(const Heads& heads, const SequenceInput& input, double scale, bool is_bfloat16 = false) const;
+  at::Tensor attend_in_pairs(const Heads& heads, const SequenceInput& input, double scale, bool is_bfloat16) const;
+  at::Tensor gated_values(const at::Tensor& v, const at::Tensor& x, const at::Tensor& value_embedding,
+                          const Rounding& rounding) const;
 
   const TrainConfig& config_;
   const ModelConfig& model_;
   std::int64_t layer_;
-  bool uses_half_window_, is_listed_;
+  bool uses_half_window_, is_listed_, offsets_keys_, pairs_heads_, splits_gate_, drops_own_values_;
   Linear c_q_, c_k_, c_v_;  ///< separate projections
   Linear qkv_;              ///< (3, C, C) merged or (3 C, C) stacked; undefined weight otherwise
   at::Tensor qkvo_;         ///< (4, C, C) or (C, 4 C) merged with the output projection; undefined otherwise
+  at::Tensor value_gate_;   ///< [Hkv, G]; undefined without gates of values
   at::Tensor gate_;         ///< [H, G]; undefined without attention gate
-  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without value mixing
+  at::Tensor lambdas_;      ///< lamb [] or lambdas [2]; undefined without learned mixing or scaling
   Linear c_proj_;
 };
 
@@ -133,33 +148,62 @@ class GPT {
   /// Values passed from block to block.
   struct Stream {
     at::Tensor x0;
+    GeneratedNumbers generated;
+    at::Tensor entry;    ///< c0: the stream that enters the first layer
+    at::Tensor middle;   ///< the stream between attention and MLP of the layer that a skip taps there
+    at::Tensor entered;  ///< the stream that entered the layer of model.mudd
+    at::Tensor pairs;    ///< [T, C] rows of the pairs of tokens, filled with zeros; undefined without
     at::Tensor first_values;
     std::vector<at::Tensor> values;   ///< value embeddings, by layer
     std::vector<at::Tensor> outputs;  ///< of each layer so far; kept where a later one reads them
     at::Tensor skip_weights;          ///< the factors of the U-net skips
     AttentionSetting setting;
   };
+  at::Tensor sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                            const Rounding& rounding) const;
+  at::Tensor late_attention(std::size_t layer, const at::Tensor& x, const at::Tensor& values, Stream& stream,
+                            const SequenceInput& input, const Rounding& rounding) const;
+  at::Tensor coefficient_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
+                               const Rounding& rounding) const;
+  AttentionSetting layer_setting(std::int64_t layer, const Stream& stream) const;
+  at::Tensor injection(std::int64_t layer, const Stream& stream) const;
+  at::Tensor coefficient_sum(const at::Tensor& x, const Stream& stream) const;
+  at::Tensor enter(const at::Tensor& x, Stream& stream) const;
+  at::Tensor pair_rows(const at::Tensor& tokens, const Rounding& rounding) const;
   void keep_output(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor back_out(const at::Tensor& x, const Stream& stream, bool fuses) const;
   bool fuses_blocks(const Rounding& rounding) const;
   BlendInputs blend_inputs(std::size_t layer, const at::Tensor& x, Stream& stream) const;
   at::Tensor fused_block(std::size_t layer, const at::Tensor& x, Stream& stream, const SequenceInput& input) const;
+  at::Tensor begin_block(std::size_t layer, const at::Tensor& x, const Stream& stream) const;
   at::Tensor block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                           const Rounding& rounding) const;
   at::Tensor up_weight(const Block& block) const;
+  at::Tensor down_weight(const Block& block) const;
   at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
-  at::Tensor head_loss(const at::Tensor& x, const at::Tensor& targets, Pass pass, const Rounding& rounding) const;
+  at::Tensor head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const;
+  std::int64_t table_positions() const;
 
   const TrainConfig& config_;
   at::ScalarType dtype_;
   Parameters parameters_;
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;
-  at::Tensor smear_gate_, smear_lambda_;  ///< [1, G], []; undefined without smear gate
-  at::Tensor backout_lambda_;             ///< []; undefined without backout
-  std::vector<std::int64_t> windows_;     ///< of follow_windows
+  at::Tensor smear_gate_, smear_lambda_;      ///< [1, G], []; undefined without smear gate
+  at::Tensor backout_lambda_;                 ///< []; undefined without backout
+  at::Tensor bigram_embed_, bigram_lambdas_;  ///< [rows, dim], [L]; undefined without model.bigram
+  at::Tensor bigram_signs_;                   ///< [sign_rows, dim]; undefined without
+  at::Tensor post_lambdas_;                   ///< [L, 2]; undefined without sublayer scaling
+  at::Tensor xsa_alphas_;                     ///< [L, H]; undefined without model.xsa_layers
+  std::optional<GeneratedGates> generated_gates_;
+  Coefficients mudd_layer_, mudd_head_;    ///< of model.mudd
+  at::Tensor skip_gate_;                   ///< [1, G]; undefined without its gate
+  at::Tensor skip_lambda_;                 ///< []; undefined without model.skip
+  at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L] or [L, 2], and [L]; undefined without residual_scaling
+  std::vector<std::int64_t> windows_;      ///< of follow_windows
   Norm final_norm_;
   std::vector<at::Tensor> value_tables_;  ///< one matrix with ValueTableLayout::kJoined
   std::vector<Block> blocks_;
+  std::int64_t first_layer_ = 0;        ///< the first that is not left out
   std::optional<RotaryTables> tables_;  ///< with rope.precompute
 };
 

@@ -51,6 +51,7 @@ double initial_value(const Parameter& parameter, InitRule rule, const TrainConfi
       const double bound = config.model.linear_init_std ? std::numbers::sqrt3 * *config.model.linear_init_std : 1.0;
       return (2.0 * random.uniform(index) - 1.0) * bound / std::sqrt(fan_in);
     }
+    case InitRule::kUniform: return (2.0 * random.uniform(index) - 1.0) / std::sqrt(fan_in);
     case InitRule::kZero:
       return config.init.zero_init_std == 0.0 ? 0.0
                                               : config.init.zero_init_std / std::sqrt(fan_in) * random.normal(index);
@@ -160,8 +161,20 @@ void Parameters::assign_values(const std::vector<at::Tensor>& values) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].tensor.copy_(values[i]);
 }
 
+at::Tensor Parameters::add_signs(const std::string& name, at::IntArrayRef shape) {
+  return signs_.emplace("buffers." + name, at::ones(shape, at::TensorOptions().dtype(dtype_).device(device_)))
+      .first->second;
+}
+
 void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
+  for (auto& [name, signs] : signs_) {
+    const ElementRandom random(seed, name, signs.sizes());
+    at::Tensor values = at::empty(signs.sizes(), at::kFloat);
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      values.data_ptr<float>()[i] = random.uniform(static_cast<std::uint64_t>(i)) < 0.5 ? -1.0f : 1.0f;
+    signs.copy_(values);
+  }
   for (Parameter& parameter : parameters_) {
     const at::Tensor values = initial_values(parameter, config, seed);
     parameter.tensor.copy_(
@@ -194,6 +207,14 @@ void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const 
                   source + ": tensor \"" + parameter.name + "\" holds whole numbers, parameters need F64, F32 or BF16");
     }
     parameter.tensor.copy_(found->second);
+  }
+  for (auto& [name, signs] : signs_) {
+    known.push_back(name);
+    const auto found = tensors.find(name);
+    if (found == tensors.end() || found->second.sizes() != signs.sizes())
+      throw Error(ErrorCode::kInvalidArgument, source + ": has no tensor \"" + name + "\" of shape " +
+                                                   shape_text(signs.sizes()) + ", which this configuration needs");
+    signs.copy_(found->second);
   }
   for (const auto& [name, unused] : tensors) {
     bool is_known = false;

@@ -17,6 +17,7 @@ namespace nanobench::core {
 enum class InitRule {
   kNormal,        ///< N(0, 1): embedding and value tables
   kLinear,        ///< U(-1, 1) fan_in^-0.5, or as set by model.linear_init_std
+  kUniform,       ///< U(-1, 1) fan_in^-0.5, whatever model.linear_init_std
   kZero,          ///< zero (plus noise from init.zero_init_std): output projections and the head
   kScalar,        ///< `values`, or a single value for all (plus noise from init.scalar_std)
   kGpt2,          ///< N(0, 0.02^2)
@@ -55,6 +56,8 @@ class Parameters {
   at::Tensor add(Parameter parameter);
   /// Throws Error{kInternal} naming a parameter of the list that was not added.
   void check_complete() const;
+  /// Adds a table of numbers +1 and -1 that is not trained: not in all(). Its name in files is "buffers." + `name`.
+  at::Tensor add_signs(const std::string& name, at::IntArrayRef shape);
   /// Adds a parameter that is not on the list.
   at::Tensor add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype);
 
@@ -77,6 +80,7 @@ class Parameters {
   at::ScalarType dtype_ = at::kFloat;
   at::Device device_ = at::kCPU;
   std::vector<Parameter> parameters_;
+  std::map<std::string, at::Tensor> signs_;  ///< by name in files
 };
 
 }  // namespace nanobench::core

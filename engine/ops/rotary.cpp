@@ -97,4 +97,18 @@ at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, bool rounds_t
                        rounds_to_bfloat16);
 }
 
+at::Tensor rotate_late(const at::Tensor& x, const RotaryTables& tables, const RotationForm& form,
+                       bool rounds_to_bfloat16) {
+  const std::int64_t length = x.size(0), heads = x.size(1);
+  const auto rows_of = [&](const at::Tensor& table) {
+    if (!form.has_paired_heads) return table.narrow(0, 0, length).unsqueeze(1);
+    return table.narrow(0, 0, 2 * length).reshape({length, 2, -1}).repeat({1, heads / 2, 1});
+  };
+  const bool is_adjacent = form.pairing == RopePairing::kAdjacent;
+  // Neighbours become halves, are turned as such, and go back.
+  const at::Tensor halves = is_adjacent ? x.unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2) : x;
+  const at::Tensor turned = Rotate::apply(halves, rows_of(tables.cos), rows_of(tables.sin), rounds_to_bfloat16);
+  return is_adjacent ? turned.unflatten(-1, {2, -1}).transpose(-1, -2).flatten(-2) : turned;
+}
+
 }  // namespace nanobench::core

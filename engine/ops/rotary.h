@@ -39,4 +39,13 @@ at::Tensor yarn_frequencies(const at::Tensor& frequencies, std::int64_t window, 
 ///   returns  [T, H, E]; differentiable in x
 at::Tensor rotate(const at::Tensor& x, const RotaryTables& tables, bool rounds_to_bfloat16 = false);
 
+/// How rotate_late reads a head, and which position its rows have.
+struct RotationForm {
+  RopePairing pairing = RopePairing::kHalf;
+  bool has_paired_heads = false;  ///< head h of token t is at position 2 t + h mod 2, for which the tables have rows
+};
+/// rotate() in the forms of records #58 on.
+at::Tensor rotate_late(const at::Tensor& x, const RotaryTables& tables, const RotationForm& form,
+                       bool rounds_to_bfloat16 = false);
+
 }  // namespace nanobench::core

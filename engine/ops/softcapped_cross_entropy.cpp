@@ -15,6 +15,11 @@ using torch::autograd::variable_list;
 
 /// Logits held at once. On a CPU, rows that fit in caches: 16 MiB of float32. A GPU has more memory, and launching an
 /// operation of that size takes longer than running it: 256 MiB.
+/// Rows of a chunk of logits with several targets each: token begin + i has the targets begin + i, begin + i + 1, ...
+/// Like cross_entropy_rows_, with `targets` of the whole sequence.
+at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, std::int64_t begin,
+                                    const HeadOptions& options, double factor, bool needs_gradient);
+
 constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
 constexpr std::int64_t kDeviceChunkElements = std::int64_t{1} << 26;
 
@@ -38,7 +43,9 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
       const std::int64_t rows = std::min(chunk, tokens - begin);
       const at::Tensor x_rows = x.narrow(0, begin, rows);
       at::Tensor logits = at::linear(x_rows, weight);
-      loss.add_(cross_entropy_rows_(logits, targets.narrow(0, begin, rows), options, factor, needs_gradient));
+      loss.add_(options.is_late()
+                    ? late_cross_entropy_rows_(logits, targets, begin, options, factor, needs_gradient)
+                    : cross_entropy_rows_(logits, targets.narrow(0, begin, rows), options, factor, needs_gradient));
       if (!needs_gradient) continue;
       if (options.fp8_grad_scale) quantize_e5m2_(logits, *options.fp8_grad_scale);
       at::Tensor dx_rows = dx.narrow(0, begin, rows);
@@ -90,7 +97,7 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
 
 bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
   return may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
-         options.loss_rounding == LossRounding::kNone && !options.fp8_grad_scale;
+         options.loss_rounding == LossRounding::kNone && !options.fp8_grad_scale && !options.is_late();
 }
 
 }  // namespace
@@ -103,6 +110,56 @@ at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
 }
 
 namespace {
+
+struct CappedLogits {
+  at::Tensor values;
+  at::Tensor slope;  ///< of the cap; undefined: 1
+};
+
+CappedLogits cap_logits(const at::Tensor& logits, const HeadOptions& options) {
+  const LogitCapConfig& cap = options.logit_cap;
+  if (cap.scale) {
+    const at::Tensor sigmoid = at::sigmoid((logits + cap.shift).div_(cap.divisor));
+    return {sigmoid * *cap.scale, sigmoid * (1.0 - sigmoid) * (*cap.scale / cap.divisor)};
+  }
+  if (!options.softcap.cap) return {logits, {}};
+  const at::Tensor tanh = at::tanh(logits / *options.softcap.cap);
+  const double shift = options.softcap.form == SoftcapForm::kSigmoid ? *options.softcap.cap : 0.0;
+  return {tanh * *options.softcap.cap + shift, 1.0 - tanh.square()};
+}
+
+at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, std::int64_t begin,
+                                    const HeadOptions& options, double factor, bool needs_gradient) {
+  const std::int64_t rows = logits.size(0);
+  if (options.rounds_logits) round_to_bfloat16_(logits);
+  const CappedLogits capped = cap_logits(logits, options);
+  const at::Tensor log_probabilities = at::_log_softmax(capped.values, -1, /*half_to_float=*/false);
+  at::Tensor loss = at::zeros({}, logits.options().dtype(at::kDouble));
+  at::Tensor sums = at::zeros({rows, 1}, logits.options());  // of the weights of existing targets
+  at::Tensor hits = needs_gradient ? at::zeros_like(logits) : at::Tensor();
+  for (std::size_t k = 0; k < options.target_weights.size(); ++k) {
+    const std::int64_t first = begin + static_cast<std::int64_t>(k);
+    const std::int64_t count = std::min(rows, targets.size(0) - first);
+    if (count <= 0) break;
+    const double weight = options.target_weights[k];
+    const at::Tensor index = targets.narrow(0, first, count).unsqueeze(1);
+    loss.sub_(log_probabilities.narrow(0, 0, count).gather(1, index).sum(at::kDouble), weight * factor);
+    sums.narrow(0, 0, count).add_(weight);
+    if (needs_gradient) hits.narrow(0, 0, count).scatter_add_(1, index, at::full_like(index, weight, hits.options()));
+  }
+  if (!needs_gradient) return loss;
+  if (options.counts_all_weights) {
+    double all = 0.0;
+    for (const double weight : options.target_weights) all += weight;
+    sums.fill_(all);
+  }
+  at::Tensor gradient = at::exp(log_probabilities).mul_(sums).sub_(hits);
+  if (!options.is_sum) gradient.mul_(factor);
+  if (capped.slope.defined()) gradient.mul_(capped.slope);
+  if (options.rounds_logits) round_to_bfloat16_(gradient);
+  logits = gradient;
+  return loss;
+}
 
 /// cross_entropy_rows_ with every step rounded to bfloat16. Source: record #37 as a sequence of tensor operations.
 at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
@@ -35,9 +36,17 @@ struct HeadOptions {
   /// Scale for rounding the logits' gradients to e5m2 before the products of the backward pass (#19 to #21); nullopt:
   /// no rounding.
   std::optional<double> fp8_grad_scale;
+  LogitCapConfig logit_cap;  ///< in place of softcap where it has a scale
+  /// Weights of the targets of a token: the next token, the one after it, and so on. Those beyond the end of the
+  /// sequence are missing.
+  std::vector<double> target_weights = {1.0};
+  bool counts_all_weights = false;  ///< TargetNormalizer::kAll
+
+  /// Whether the loss is one of records #53 on.
+  bool is_late() const { return logit_cap.scale || target_weights != std::vector<double>{1.0}; }
 };
 
-/// Mean cross-entropy of softcap(x weight^T) over the tokens, in nats.
+/// Mean cross-entropy of softcap(x weight^T) over the tokens, in nats; with several targets the weighted sum of theirs.
 ///   x        [T, C]  float32 or float64
 ///   weight   [V, C]  padding rows take part in the softmax
 ///   targets  [T]     int64, each below V

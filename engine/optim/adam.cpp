@@ -18,6 +18,7 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerGroupConfig& confi
     first_moments_.push_back(at::zeros_like(parameter).detach());
     second_moments_.push_back(at::zeros_like(parameter).detach());
   }
+  config_.fused = config_.fused && config_.cautious_decay == 0.0;
   uses_kernel_ = config_.fused && EngineContext::current().uses_kernels() && are_plain_floats(parameters_, at::kCPU);
   if (!uses_kernel_) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -119,8 +120,19 @@ void Adam::step_by_operations(const std::vector<at::Tensor>& gradients, double r
     second_moments_[i].mul_(config_.beta2).addcmul_(gradients[i], gradients[i], 1.0 - config_.beta2);
     const at::Tensor denominator =
         at::sqrt(second_moments_[i]).mul_(1.0 / std::sqrt(correction2)).add_(corrected_eps());
-    parameters_[i].addcdiv_(first_moments_[i], denominator, -rate / correction1);
+    if (config_.cautious_decay != 0.0) {
+      apply_cautiously(parameters_[i], first_moments_[i] / denominator * (rate / correction1), rate);
+    } else {
+      parameters_[i].addcdiv_(first_moments_[i], denominator, -rate / correction1);
+    }
   }
+}
+
+void Adam::apply_cautiously(at::Tensor parameter, const at::Tensor& update, double rate) const {
+  at::Tensor product = update * parameter;
+  const bool includes_zero = config_.cautious_condition == CautiousCondition::kNotNegative;
+  const at::Tensor is_decayed = includes_zero ? product.ge_(0.0) : product.gt_(0.0);
+  parameter.mul_(is_decayed.mul_(-rate * rate * config_.cautious_decay).add_(1.0)).sub_(update);
 }
 
 }  // namespace nanobench::core

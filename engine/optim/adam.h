@@ -11,10 +11,11 @@
 namespace nanobench::core {
 
 /// Bias-corrected, dense: p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), after p -= lr weight_decay p.
-/// With eps_position kUncorrected eps is divided by sqrt(1 - b2^t). Moments start at 0, in the parameter's dtype.
+/// With eps_position kUncorrected eps is divided by sqrt(1 - b2^t). With cautious_decay c, entries that the update u
+/// moves towards zero (CautiousCondition) lose lr^2 c p too. Moments start at 0, in the parameter's dtype.
 ///
-/// config.fused: one pass over all parameters (engine/kernels/adam.h for contiguous float32 tensors, else LibTorch's
-/// fused kernel); false: a sequence of tensor operations. Both agree except for rounding.
+/// config.fused without cautious decay: one pass over all parameters (engine/kernels/adam.h for contiguous float32
+/// tensors, else LibTorch's fused kernel); false: a sequence of tensor operations. Both agree except for rounding.
 class Adam final : public Optimizer {
  public:
   /// `parameters` are leaves; step() reads their .grad(). An undefined gradient counts as zero. With `storage`
@@ -25,6 +26,9 @@ class Adam final : public Optimizer {
 
   void launch() override;
   OptimizerType type() const override { return OptimizerType::kAdam; }
+  bool updates_only(const at::Tensor& parameter) const override {
+    return parameters_.size() == 1 && parameters_.front().is_same(parameter);
+  }
   std::set<UpdatePath> paths() const override;
 
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
@@ -40,6 +44,7 @@ class Adam final : public Optimizer {
   void step_by_kernel(double rate);
   void step_fused(const std::vector<at::Tensor>& gradients, double rate);
   void step_by_operations(const std::vector<at::Tensor>& gradients, double rate);
+  void apply_cautiously(at::Tensor parameter, const at::Tensor& update, double rate) const;
 
   std::vector<at::Tensor> parameters_;
   OptimizerGroupConfig config_;

@@ -27,8 +27,8 @@ std::int64_t bytes_of(std::size_t entries, std::size_t entry) {
 bool fits_device_adam(const AdamGroup& group) {
   const CudaKernels* const kernels = cuda_kernels();
   const bool rounds_moments = group.moments == StoredPrecision::kBfloat16 && group.storage == StoredPrecision::kFloat32;
-  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused && !rounds_moments &&
-         are_plain_floats(group.parameters, kernels->device);
+  return kernels != nullptr && EngineContext::current().uses_kernels() && group.config.fused &&
+         group.config.cautious_decay == 0.0 && !rounds_moments && are_plain_floats(group.parameters, kernels->device);
 }
 
 DeviceAdam::DeviceAdam(std::vector<AdamGroup> groups)

@@ -17,8 +17,11 @@ Muon::Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupCon
   build_device_batches();
   uses_kernel_ = !device_ && kernel_applies();
   if (uses_kernel_) build_kernel_matrices();
-  if (config_.second_moment_beta2)
+  if (config_.second_moment_beta2 && config_.blockwise) {
+    blockwise_moment_.emplace(parameters_, config_);
+  } else if (config_.second_moment_beta2) {
     second_moment_.emplace(parameters_, *config_.second_moment_beta2, config_.ns_dtype == NewtonSchulzDtype::kBfloat16);
+  }
   round_stored();
 }
 
@@ -42,7 +45,9 @@ void Muon::build_batches() {
 
 /// For the case that a GPU's kernels take all batches.
 void Muon::build_device_batches() {
-  if (batches_.empty()) return;
+  const bool has_parts = std::any_of(parameters_.begin(), parameters_.end(),
+                                     [](const MuonParameter& parameter) { return parameter.whole.defined(); });
+  if (batches_.empty() || has_parts) return;
   std::vector<DeviceMuonBatch> on_device;
   for (const Batch& batch : batches_) {
     on_device.push_back(
@@ -87,8 +92,8 @@ at::Tensor Muon::gradients_of(const Batch& batch) const {
   std::vector<at::Tensor> pieces;
   for (const std::size_t i : batch.parameters) {
     const MuonParameter& parameter = parameters_[i];
-    const at::Tensor gradient =
-        parameter.tensor.grad().defined() ? parameter.tensor.grad() : at::zeros_like(parameter.tensor);
+    const at::Tensor own = parameter.gradient();
+    const at::Tensor gradient = own.defined() ? own : at::zeros_like(parameter.tensor);
     pieces.push_back(gradient.reshape({parameter.matrices, batch.rows, batch.columns}));
   }
   return at::cat(pieces);
@@ -131,7 +136,7 @@ NewtonSchulzSettings Muon::kernel_settings(double momentum) const {
 void Muon::run_kernel(double momentum) {
   std::vector<at::Tensor> gradients(parameters_.size());  // copies of those that are not contiguous
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& gradient = parameters_[i].tensor.grad();
+    const at::Tensor gradient = parameters_[i].gradient();
     if (gradient.defined()) gradients[i] = gradient.contiguous();
   }
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
@@ -150,7 +155,7 @@ void Muon::step_by_kernel() {
     const Place& place = places_[i];
     const MuonParameter& parameter = parameters_[place.parameter];
     matrices_[i].parameter = parameter.tensor.data_ptr<float>() + place.index * place.numbers;
-    matrices_[i].rate = static_cast<float>(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
+    matrices_[i].rate = static_cast<float>(muon_rate(config_, parameter).at(lr_factor_));
   }
   run_kernel(momentum_);
 }
@@ -175,6 +180,8 @@ std::vector<at::Tensor> Muon::state_tensors() const {
   std::vector<at::Tensor> buffers;
   for (const Batch& batch : batches_) buffers.push_back(batch.buffer);
   if (second_moment_) buffers.insert(buffers.end(), second_moment_->moments().begin(), second_moment_->moments().end());
+  if (blockwise_moment_)
+    buffers.insert(buffers.end(), blockwise_moment_->moments().begin(), blockwise_moment_->moments().end());
   return buffers;
 }
 
@@ -211,11 +218,19 @@ std::vector<at::Tensor> Muon::orthogonal_updates() {
 void Muon::step_normalized() {
   std::vector<at::Tensor> updates = orthogonal_updates();
   std::vector<double> rates;
-  for (const MuonParameter& parameter : parameters_)
-    rates.push_back(muon_rate(config_, parameter.rows(), parameter.columns()).at(lr_factor_));
+  for (const MuonParameter& parameter : parameters_) rates.push_back(muon_rate(config_, parameter).at(lr_factor_));
   if (second_moment_->normalize_(updates, rates)) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     apply_muon_update(parameters_[i], updates[i], config_, lr_factor_);
+}
+
+/// What normalises each matrix, or decays.
+void Muon::step_blockwise() {
+  std::vector<at::Tensor> updates = orthogonal_updates();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (blockwise_moment_) blockwise_moment_->normalize_(i, updates[i]);
+    apply_muon_update(parameters_[i], updates[i], config_, lr_factor_);
+  }
 }
 
 /// Rounds the parameters that are stored in bfloat16, and their momentum.
@@ -235,7 +250,9 @@ void Muon::send_numbers() {
 
 void Muon::launch() {
   const at::NoGradGuard no_grad;
-  if (second_moment_) {
+  if (config_.blockwise) {
+    step_blockwise();
+  } else if (second_moment_) {
     step_normalized();
   } else if (device_) {
     device_->launch();
@@ -254,11 +271,13 @@ at::Tensor Muon::single_update(double momentum) {
   if (device_) device_->prepare(/*lr_factor=*/1.0, momentum);
   std::vector<at::Tensor> updates = orthogonal_updates();
   if (second_moment_) second_moment_->normalize_(updates);
+  if (blockwise_moment_) blockwise_moment_->normalize_(0, updates.front());
   round_stored();
   return updates.front().view(batches_.front().buffer.sizes());
 }
 
 at::Tensor Muon::second_moments(std::size_t parameter) const {
+  if (blockwise_moment_) return blockwise_moment_->moments()[parameter];
   return second_moment_ ? second_moment_->moments()[parameter] : at::Tensor();
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/config/train_config.h"
 #include "engine/kernels/newton_schulz.h"
+#include "engine/optim/blockwise_moment.h"
 #include "engine/optim/device_muon.h"
 #include "engine/optim/muon_rate.h"
 #include "engine/optim/optimizer.h"
@@ -14,8 +15,8 @@
 namespace nanobench::core {
 
 /// p -= lr * scale * O(u). u comes from the momentum buffer (form and Nesterov as configured), O is Newton-Schulz,
-/// Polar Express or SVD, followed by NorMuon's normalisation if second_moment_beta2 is set, and scale depends on the
-/// shape of one matrix.
+/// Polar Express or SVD, followed by NorMuon's normalisation if second_moment_beta2 is set (of whole parameters, or
+/// with config.blockwise of each matrix), and scale depends on the shape of one matrix.
 ///
 /// The iterations without rounding, on contiguous float32 parameters, is one call of engine/kernels/newton_schulz.h for
 /// all matrices. In bfloat16 on a GPU it uses GPU kernels (engine/optim/device_muon.h). Everything else uses LibTorch,
@@ -25,7 +26,7 @@ class Muon final : public Optimizer {
   Muon(const std::vector<MuonParameter>& parameters, const OptimizerGroupConfig& config);
 
   void launch() override;
-  bool is_replayable() const override { return device_.has_value() && !second_moment_; }
+  bool is_replayable() const override { return device_.has_value() && !second_moment_ && !config_.blockwise; }
   OptimizerType type() const override { return OptimizerType::kMuon; }
   std::set<UpdatePath> paths() const override { return {path()}; }
 
@@ -70,6 +71,7 @@ class Muon final : public Optimizer {
   void run_kernel(double momentum);
   void step_by_kernel();
   void step_normalized();
+  void step_blockwise();
   std::vector<at::Tensor> orthogonal_updates();
   std::vector<at::Tensor> kernel_updates();
   void round_stored();
@@ -83,6 +85,7 @@ class Muon final : public Optimizer {
   std::vector<Batch> batches_;
   std::optional<DeviceMuon> device_;
   std::optional<SecondMoment> second_moment_;
+  std::optional<BlockwiseMoment> blockwise_moment_;
   bool uses_kernel_ = false;
   std::vector<NewtonSchulzMatrix> matrices_;  ///< largest first
   std::vector<Place> places_;                 ///< source of each of matrices_

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "core/config/train_config.h"
 #include "engine/ops/torch.h"
@@ -16,6 +17,12 @@ struct MuonParameter {
   std::int64_t matrices = 1;                                  ///< n; each is orthogonalised and scaled separately
   std::optional<std::int64_t> matrix_columns = std::nullopt;  ///< of one matrix, if not the parameter's own
   StoredPrecision storage = StoredPrecision::kFloat32;        ///< kBfloat16: rounded after each step, with its momentum
+  /// The parameter of which `tensor` is rows from `first_row` on, as a view without gradient of its own; undefined:
+  /// none.
+  at::Tensor whole = {};
+  std::int64_t first_row = 0;
+
+  at::Tensor gradient() const;  ///< undefined: zero
 
   std::int64_t columns() const { return matrix_columns.value_or(tensor.size(-1)); }
   std::int64_t rows() const { return tensor.numel() / columns() / matrices; }  ///< rows of one matrix
@@ -30,10 +37,16 @@ struct MuonRate {
 
   double at(double lr_factor) const { return lr * lr_factor * rate_scale; }
 };
+/// Of a [rows, columns] matrix.
 MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
+/// Of the matrices of a parameter, by the shape that config.shape_of chooses.
+MuonRate muon_rate(const OptimizerGroupConfig& config, const MuonParameter& parameter);
+
+/// Rows and columns of the shape that config.shape_of chooses.
+std::pair<std::int64_t, std::int64_t> shape_for(const OptimizerGroupConfig& config, const MuonParameter& parameter);
 
 /// Applies an update that already includes the factor update_scale; `update` holds the parameter's matrices in any
-/// shape. Rounds the parameter if it is stored in bfloat16.
+/// shape. Decays with config.cautious_decay. Rounds the parameter if it is stored in bfloat16.
 void apply_muon_update(const MuonParameter& parameter, const at::Tensor& update, const OptimizerGroupConfig& config,
                        double lr_factor);
 

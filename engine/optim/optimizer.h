@@ -43,9 +43,12 @@ class Optimizer {
   bool is_due(std::int64_t step) const { return (step + 1) % step_every_ == 0; }
 
   virtual OptimizerType type() const = 0;
+  /// Whether it updates this parameter and no other.
+  virtual bool updates_only(const at::Tensor& /*parameter*/) const { return false; }
   /// Several paths if groups or matrices differ; empty if this process updates nothing.
   virtual std::set<UpdatePath> paths() const = 0;
 
+  /// Momenta and moments, for copying from one optimiser to another of the same kind and shapes.
   OptimizerState state() const;
   /// Restores a state() result.
   void restore(const OptimizerState& state);

@@ -22,8 +22,14 @@ at::Tensor norm_of(const at::Tensor& gradient) {
   return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }
 
-StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup group) {
-  switch (group) {
+bool is_gate(const Parameter& parameter) {
+  return parameter.name.ends_with("_gate.weight");
+}
+
+/// With Adam.
+StoredPrecision storage_of(const PrecisionConfig& precision, const Parameter& parameter) {
+  if (is_gate(parameter)) return precision.gates;
+  switch (parameter.group) {
     case ParameterGroup::kEmbeddings: return precision.embeddings;
     case ParameterGroup::kScalars: return precision.scalars;
     case ParameterGroup::kLmHead: return precision.lm_head;
@@ -33,11 +39,28 @@ StoredPrecision storage_of(const PrecisionConfig& precision, ParameterGroup grou
 }
 
 MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& precision) {
-  const bool is_gate = parameter.name.ends_with("_gate.weight");
   return {.tensor = parameter.tensor,
           .matrices = parameter.matrices,
           .matrix_columns = parameter.matrix_columns,
-          .storage = is_gate ? precision.gates : StoredPrecision::kFloat32};
+          .storage = is_gate(parameter) ? precision.gates : StoredPrecision::kFloat32};
+}
+
+/// A parameter of Muon, or the rows of queries and keys and those of values and output apart (query_key_blocks).
+std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const OptimizerGroupConfig& group,
+                                           const PrecisionConfig& precision) {
+  MuonParameter whole = muon_parameter(parameter, precision);
+  if (group.query_key_blocks == 1 || !parameter.name.ends_with("qkvo_w")) return {whole};
+  const std::int64_t half = parameter.tensor.size(0) / 2;
+  std::vector<MuonParameter> parts;
+  for (const std::int64_t first_row : {std::int64_t{0}, half}) {
+    MuonParameter part = whole;
+    part.tensor = parameter.tensor.detach().narrow(0, first_row, half);
+    part.whole = parameter.tensor;
+    part.first_row = first_row;
+    part.matrices = first_row == 0 ? 2 * group.query_key_blocks : 2;
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 /// An Adam rounds what it updates, which may be a slice; the first forward pass reads the whole.
@@ -48,23 +71,75 @@ void round_whole(at::Tensor parameter) {
 
 /// In one process on a GPU, matrices that its kernels do not take (those of gates are small) have a Muon of their own.
 std::vector<std::unique_ptr<Optimizer>> make_muons(const std::vector<MuonParameter>& parameters,
-                                                   const TrainConfig& config, Communicator& communicator) {
-  const OptimizerGroupConfig& group = config.optimizer.hidden_matrices;
+                                                   const OptimizerGroupConfig& group,
+                                                   const DistributedConfig& distributed, Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> muons;
   if (communicator.size() > 1) {
-    muons.push_back(std::make_unique<ShardedMuon>(parameters, group, config.distributed, communicator));
+    muons.push_back(std::make_unique<ShardedMuon>(parameters, group, distributed, communicator));
     return muons;
   }
   std::vector<MuonParameter> taken = parameters;
   const auto others = std::stable_partition(taken.begin(), taken.end(), [&](const MuonParameter& one) {
-    return fits_device_muon(
-        {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}}, group);
+    return !one.whole.defined() &&
+           fits_device_muon(
+               {.rows = one.rows(), .columns = one.columns(), .parameters = {one.tensor}, .buffer = {}, .rate = {}},
+               group);
   });
   for (const std::vector<MuonParameter>& part :
        {std::vector(taken.begin(), others), std::vector(others, taken.end())}) {
     if (!part.empty()) muons.push_back(std::make_unique<Muon>(part, group));
   }
   return muons;
+}
+
+/// Indices of parameters that have the same settings, and for Adam the same storage.
+struct Training {
+  const OptimizerGroupConfig* settings;
+  StoredPrecision storage;
+  std::vector<std::size_t> parameters;
+  bool is_alone = false;  ///< of model.untie_step: no other parameter joins
+};
+
+bool is_of_tied_pair(const TrainConfig& config, const Parameter& parameter) {
+  return config.model.untie_step && (parameter.name == "embed.weight" || parameter.name == "lm_head.weight");
+}
+
+/// By groups, and within a group in order of the first parameter.
+std::vector<Training> trainings_of(const Parameters& parameters, const TrainConfig& config) {
+  std::vector<Training> trainings;
+  for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
+                                     ParameterGroup::kHiddenMatrices}) {
+    for (std::size_t i = 0; i < parameters.all().size(); ++i) {
+      const Parameter& parameter = parameters.all()[i];
+      if (parameter.group != group) continue;
+      const OptimizerGroupConfig* settings = &settings_of(config.optimizer, group, parameter.name);
+      const bool is_adam = settings->type == OptimizerType::kAdam;
+      const StoredPrecision storage = is_adam ? storage_of(config.precision, parameter) : StoredPrecision::kFloat32;
+      auto same = std::find_if(trainings.begin(), trainings.end(), [&](const Training& one) {
+        return one.settings == settings && one.storage == storage && !one.is_alone;
+      });
+      const bool is_alone = is_of_tied_pair(config, parameter);
+      if (same == trainings.end() || is_alone) {
+        same = trainings.insert(trainings.end(),
+                                {.settings = settings, .storage = storage, .parameters = {}, .is_alone = is_alone});
+      }
+      same->parameters.push_back(i);
+    }
+  }
+  return trainings;
+}
+
+AdamGroup adam_group(const Training& training, const Parameters& parameters, const TrainConfig& config,
+                     const ParameterSlices& slices) {
+  AdamGroup group{.parameters = {},
+                  .config = *training.settings,
+                  .storage = training.storage,
+                  .moments = config.precision.adam_state};
+  for (const std::size_t i : training.parameters) {
+    group.parameters.push_back(slices.updated_part(i));
+    if (training.storage == StoredPrecision::kBfloat16) round_whole(parameters.all()[i].tensor);
+  }
+  return group;
 }
 
 }  // namespace
@@ -95,26 +170,21 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
   std::vector<std::unique_ptr<Optimizer>> muons;
-  for (const ParameterGroup group : {ParameterGroup::kEmbeddings, ParameterGroup::kLmHead, ParameterGroup::kScalars,
-                                     ParameterGroup::kHiddenMatrices}) {
-    AdamGroup adam{.parameters = {},
-                   .config = group_config(config.optimizer, group),
-                   .storage = storage_of(config.precision, group),
-                   .moments = config.precision.adam_state};
-    std::vector<MuonParameter> matrices;
-    for (std::size_t i = 0; i < parameters.all().size(); ++i) {
-      const Parameter& parameter = parameters.all()[i];
-      if (parameter.group != group) continue;
-      adam.parameters.push_back(slices.updated_part(i));
-      if (adam.config.type == OptimizerType::kAdam && adam.storage == StoredPrecision::kBfloat16)
-        round_whole(parameter.tensor);
-      matrices.push_back(muon_parameter(parameter, config.precision));
+  for (const Training& training : trainings_of(parameters, config)) {
+    if (training.settings->type == OptimizerType::kMuon) {
+      std::vector<MuonParameter> matrices;
+      for (const std::size_t i : training.parameters) {
+        for (MuonParameter& one : muon_parameters(parameters.all()[i], *training.settings, config.precision))
+          matrices.push_back(std::move(one));
+      }
+      for (auto& muon : make_muons(matrices, *training.settings, config.distributed, communicator))
+        muons.push_back(std::move(muon));
+      continue;
     }
-    if (adam.config.type == OptimizerType::kMuon) {
-      muons = make_muons(matrices, config, communicator);
-    } else if (!adam.parameters.empty() && fits_device_adam(adam)) {
+    AdamGroup adam = adam_group(training, parameters, config, slices);
+    if (!training.is_alone && fits_device_adam(adam)) {
       on_device[adam.config.step_every].push_back(std::move(adam));
-    } else if (!adam.parameters.empty()) {
+    } else {
       optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
       optimizers.back()->set_step_every(adam.config.step_every);
     }
@@ -134,11 +204,46 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
       slices_(parameters, config, communicator),
       optimizers_(make_optimizers(parameters, config, slices_, communicator)) {
   for (const Parameter& parameter : parameters.all()) {
-    const OptimizerGroupConfig& group = group_config(config.optimizer, parameter.group);
+    const OptimizerGroupConfig& group = settings_of(config.optimizer, parameter.group, parameter.name);
     if (group.type == OptimizerType::kAdam && group.step_every > 1)
       held_.push_back({.parameter = parameter.tensor, .step_every = group.step_every, .held = {}});
   }
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
+  if (config.model.untie_step) find_tied_pair();
+}
+
+void OptimizerSet::find_tied_pair() {
+  pair_.emplace();
+  for (const Parameter& parameter : parameters_.all()) {
+    if (!is_of_tied_pair(config_, parameter)) continue;
+    const bool is_head = parameter.name == "lm_head.weight";
+    (is_head ? pair_->head : pair_->table) = parameter.tensor;
+    for (const auto& optimizer : optimizers_) {
+      if (optimizer->updates_only(parameter.tensor))
+        (is_head ? pair_->head_optimizer : pair_->table_optimizer) = optimizer.get();
+    }
+  }
+  TORCH_CHECK(pair_->head_optimizer != nullptr && pair_->table_optimizer != nullptr,
+              "head and token table have no optimisers of their own");
+}
+
+/// While they are one, the head gets both gradients.
+void OptimizerSet::join_gradients() {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& added = pair_->table.grad();
+  at::Tensor& gradient = pair_->head.mutable_grad();
+  if (added.defined()) gradient = gradient.defined() ? gradient.add_(added) : added.clone();
+}
+
+/// After an update of the head while they are one; at the last, the table gets its state too.
+void OptimizerSet::follow_head() {
+  const at::NoGradGuard no_grad;
+  pair_->table.copy_(pair_->head);
+  if (step_ == *config_.model.untie_step) pair_->table_optimizer->restore(pair_->head_optimizer->state());
+}
+
+bool OptimizerSet::updates(const Optimizer& optimizer, std::int64_t step) const {
+  return optimizer.is_due(step) && !(is_tied(step) && &optimizer == pair_->table_optimizer);
 }
 
 void OptimizerSet::step(std::int64_t step) {
@@ -151,7 +256,7 @@ void OptimizerSet::prepare(std::int64_t step) {
   const double momentum = muon_momentum(config_.schedule, step);
   step_ = step;
   for (const auto& optimizer : optimizers_)
-    if (optimizer->is_due(step)) optimizer->prepare(lr_factor, momentum);
+    if (updates(*optimizer, step)) optimizer->prepare(lr_factor, momentum);
 }
 
 void OptimizerSet::gather_gradients(std::int64_t step) {
@@ -172,16 +277,19 @@ void OptimizerSet::prepare_idle() {
 void OptimizerSet::launch() {
   clip_gradients(parameters_, config_.optimizer.gradient_clip);
   if (masters_) masters_->unround();
+  const bool is_joint = is_tied(step_) && pair_->head_optimizer->is_due(step_);
+  if (is_joint) join_gradients();
   for (const auto& optimizer : optimizers_)
-    if (optimizer->is_due(step_)) optimizer->launch();
+    if (updates(*optimizer, step_)) optimizer->launch();
+  if (is_joint) follow_head();
   slices_.gather(step_);
   if (masters_) masters_->round();
 }
 
 bool OptimizerSet::is_replayable() const {
-  return !masters_ && held_.empty() && std::all_of(optimizers_.begin(), optimizers_.end(), [](const auto& optimizer) {
-    return optimizer->is_replayable();
-  });
+  return !masters_ && !pair_ && held_.empty() &&
+         std::all_of(optimizers_.begin(), optimizers_.end(),
+                     [](const auto& optimizer) { return optimizer->is_replayable(); });
 }
 
 OptimizerSet::State OptimizerSet::state() const {

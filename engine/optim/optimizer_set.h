@@ -77,12 +77,25 @@ class OptimizerSet {
     at::Tensor held;  ///< sum of the steps since the last update; undefined: none
   };
 
+  /// Head and token table of model.untie_step, each with an optimiser of its own.
+  struct TiedPair {
+    at::Tensor head, table;
+    Optimizer* head_optimizer = nullptr;
+    Optimizer* table_optimizer = nullptr;
+  };
+  void find_tied_pair();
+  bool is_tied(std::int64_t step) const { return pair_ && step <= *config_.model.untie_step; }
+  void join_gradients();
+  void follow_head();
+  bool updates(const Optimizer& optimizer, std::int64_t step) const;
+
   Parameters& parameters_;
   const TrainConfig& config_;
   ParameterSlices slices_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
   std::optional<MasterWeights> masters_;
   std::vector<HeldGradient> held_;
+  std::optional<TiedPair> pair_;
   std::int64_t step_ = 0;  ///< of the last prepare
 };
 

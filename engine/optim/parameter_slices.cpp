@@ -11,9 +11,10 @@ ParameterSlices::ParameterSlices(const Parameters& parameters, const TrainConfig
   for (const std::size_t index : update_owners(parameters, config, communicator.size()).sliced) {
     const Parameter& parameter = parameters.all()[index];
     const at::Tensor whole = parameter.tensor.detach().view({communicator.size(), -1});
-    slices_.emplace(index, Slice{.part = whole[communicator.rank()].detach(),
-                                 .whole = whole,
-                                 .step_every = group_config(config.optimizer, parameter.group).step_every});
+    slices_.emplace(index,
+                    Slice{.part = whole[communicator.rank()].detach(),
+                          .whole = whole,
+                          .step_every = settings_of(config.optimizer, parameter.group, parameter.name).step_every});
   }
 }
 

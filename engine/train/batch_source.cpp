@@ -25,7 +25,8 @@ LoaderOptions loader_options(const TrainConfig& config, std::uint64_t seed) {
           .alignment = data.loader.alignment,
           .document_separator = config.attention.document_separator,
           .max_document_length = data.loader.max_document_length,
-          .search_window = data.loader.search_window};
+          .search_window = data.loader.search_window,
+          .stages = data.stages};
 }
 
 /// Validation reads its shards from the beginning, in order.
@@ -38,6 +39,7 @@ LoaderOptions val_loader_options(const TrainConfig& config) {
   options.wrap = true;
   options.order = BatchOrder::kSequential;
   options.alignment = BatchAlignment::kNone;
+  options.stages.clear();
   return options;
 }
 
@@ -114,14 +116,33 @@ void BatchSource::restart() {
 
 std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
                                                             std::optional<std::int64_t> window) const {
+  return make_plan(tokens, window, config_.attention.window.granularity);
+}
+
+std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
+                                                            std::optional<std::int64_t> window,
+                                                            WindowGranularity granularity) const {
   const OpTimer timer("block_mask");
   const AttentionConfig& attention = config_.attention;
   const BlockMask mask(tokens, {.block_size = attention.block_size,
                                 .document_mask = attention.document_mask,
                                 .document_separator = attention.document_separator,
-                                .granularity = attention.window.granularity,
+                                .granularity = granularity,
                                 .window_tokens = window});
   return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
+}
+
+/// Of the sequence of paired heads: two rows for each token, the same window number in rows.
+std::shared_ptr<const AttentionPlan> BatchSource::make_paired_plan(std::span<const std::uint16_t> tokens,
+                                                                   std::optional<std::int64_t> window) const {
+  const std::int64_t separator = config_.attention.document_separator;
+  const auto filler = static_cast<std::uint16_t>(separator == 0 ? 1 : 0);  // anything but the separator
+  std::vector<std::uint16_t> doubled;
+  for (const std::uint16_t token : tokens) {
+    doubled.push_back(token);
+    doubled.push_back(token == separator ? filler : token);
+  }
+  return make_plan(doubled, window);
 }
 
 SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const StepWindows& windows) const {
@@ -130,8 +151,18 @@ SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const Ste
                       .targets = sequence.targets,
                       .plan = make_plan(tokens, windows.whole),
                       .half_plan = nullptr,
+                      .paired_plan = nullptr,
+                      .paired_half_plan = nullptr,
+                      .dc_plan = nullptr,
+                      .target_weights = {1.0},
                       .listed_plan = nullptr};
-  if (!config_.attention.window.half_layers.empty()) input.half_plan = make_plan(tokens, windows.half);
+  if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(tokens, windows.half);
+  if (!config_.model.paired_head_layers.empty()) {
+    input.paired_plan = make_paired_plan(tokens, windows.whole);
+    if (input.half_plan) input.paired_half_plan = make_paired_plan(tokens, windows.half);
+  }
+  if (config_.model.has_dc_attention())
+    input.dc_plan = make_plan(tokens, config_.model.dc_attention.window, WindowGranularity::kToken);
   if (windows.listed) input.listed_plan = make_plan(tokens, windows.listed);
   return input;
 }

@@ -56,6 +56,11 @@ class BatchSource {
   std::vector<FetchedSequence> fetch_step();
   std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
                                                  std::optional<std::int64_t> window) const;
+  std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
+                                                 std::optional<std::int64_t> window,
+                                                 WindowGranularity granularity) const;
+  std::shared_ptr<const AttentionPlan> make_paired_plan(std::span<const std::uint16_t> tokens,
+                                                        std::optional<std::int64_t> window) const;
 
   const TrainConfig& config_;
   at::ScalarType dtype_;

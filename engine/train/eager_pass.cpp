@@ -2,11 +2,15 @@
 
 namespace nanobench::core {
 
-EagerPass::EagerPass(GPT& model, const TrainConfig& config, double weight, Communicator& communicator,
-                     StepPhases& phases)
-    : model_(model),
-      phases_(phases),
-      weight_(at::full({}, weight, at::TensorOptions().dtype(model.dtype()).device(model.device()))) {
+double gradient_weight(const TrainConfig& config, std::int64_t length) {
+  const std::int64_t parts =
+      config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
+  const std::int64_t tokens = config.run.loss_reduction == LossReduction::kSum ? length : 1;
+  return static_cast<double>(tokens) / static_cast<double>(parts);
+}
+
+EagerPass::EagerPass(GPT& model, const TrainConfig& config, Communicator& communicator, StepPhases& phases)
+    : model_(model), config_(config), phases_(phases) {
   if (communicator.size() > 1) exchange_ = make_gradient_exchange(model.parameters(), config, communicator);
 }
 
@@ -26,15 +30,24 @@ at::Tensor EagerPass::run(const SequenceInput& input, SyncPoint sync, const Acti
     loss = model_.loss(input, Pass::kTraining, sink);
   }
   between();
-  backward(loss, sync);
+  backward(loss, weight_of(input.tokens.size(0)), sync);
   return loss.detach();
 }
 
-void EagerPass::backward(const at::Tensor& loss, SyncPoint sync) {
+const at::Tensor& EagerPass::weight_of(std::int64_t length) {
+  at::Tensor& weight = weights_[length];
+  if (!weight.defined()) {
+    const auto options = at::TensorOptions().dtype(model_.dtype()).device(model_.device());
+    weight = at::full({}, gradient_weight(config_, length), options);
+  }
+  return weight;
+}
+
+void EagerPass::backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync) {
   {
     const PhaseTimer timer(phases_, "backward");
     if (exchange_) exchange_->before_backward(sync);
-    loss.backward(weight_);
+    loss.backward(weight);
   }
   if (!exchange_) return;
   const PhaseTimer timer(phases_, "communication");

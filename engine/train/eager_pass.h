@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "engine/distributed/gradient_exchange.h"
@@ -10,11 +11,14 @@
 
 namespace nanobench::core {
 
+/// Weight of the mean loss of a sequence of `length` tokens in the gradients of a step.
+double gradient_weight(const TrainConfig& config, std::int64_t length);
+
 /// Adds to the gradients of the parameters; with several processes, also sums them. Does not wait for GPU work.
 class EagerPass {
  public:
-  /// `weight`: factor of a sequence's loss in the gradients. Keeps references.
-  EagerPass(GPT& model, const TrainConfig& config, double weight, Communicator& communicator, StepPhases& phases);
+  /// Keeps references.
+  EagerPass(GPT& model, const TrainConfig& config, Communicator& communicator, StepPhases& phases);
 
   void zero_gradients();
   /// Returns the loss. `between` is called after the forward pass.
@@ -22,11 +26,13 @@ class EagerPass {
                  const std::function<void()>& between);
 
  private:
-  void backward(const at::Tensor& loss, SyncPoint sync);
+  void backward(const at::Tensor& loss, const at::Tensor& weight, SyncPoint sync);
+  const at::Tensor& weight_of(std::int64_t length);
 
   GPT& model_;
+  const TrainConfig& config_;
   StepPhases& phases_;
-  at::Tensor weight_;
+  std::map<std::int64_t, at::Tensor> weights_;  ///< by length
   std::unique_ptr<GradientExchange> exchange_;  ///< only with several processes
 };
 

@@ -13,6 +13,10 @@ at::Tensor numbers(const GPT& model, at::IntArrayRef shape, at::ScalarType dtype
 std::optional<std::string> obstacle(const RunSpec& spec, int processes, const CudaPlugin* plugin) {
   if (plugin == nullptr) return "this run computes on the CPU";
   if (processes > 1) return "its processes sum their gradients during the backward pass";
+  if (!spec.config.loss.multi_token.empty()) return "the weights of its targets change";
+  if (spec.config.model.has_dc_attention()) return "composed heads have a mask of their own";
+  if (!spec.config.model.paired_head_layers.empty()) return "paired heads have masks of their own";
+  if (!spec.config.data.stages.empty()) return "its sequences change their length";
   if (spec.trace_file) return "a trace keeps what the layers compute";
   if (spec.profile_file) return "a profile times single operations";
   if (window_changes_attention(spec.config.model))
@@ -52,7 +56,7 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
   windows_ = numbers(model, {2}, at::kInt).fill_(attention_.block_size);
   weight_ = numbers(model, {}, model.dtype()).fill_(weight);
   loss_ = numbers(model, {}, model.dtype());
-  const std::int64_t masks = attention_.window.half_layers.empty() ? 1 : 2;
+  const std::int64_t masks = attention_.window.narrow_layers().empty() ? 1 : 2;
   for (std::int64_t mask = 0; mask < masks; ++mask)
     masks_.emplace_back(attention_, mask_tokens_, windows_.narrow(0, mask, 1));
   loaded_.resize(masks_.size(), attention_.block_size);
@@ -60,6 +64,10 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
             .targets = targets_,
             .plan = masks_.front().plan(),
             .half_plan = masks == 2 ? masks_.back().plan() : nullptr,
+            .paired_plan = nullptr,
+            .paired_half_plan = nullptr,
+            .dc_plan = nullptr,
+            .target_weights = {1.0},
             .listed_plan = nullptr};
 }
 

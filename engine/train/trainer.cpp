@@ -41,14 +41,6 @@ Communicator& checked(Communicator& communicator, const TrainConfig& config) {
                                                " processes; let nanobench-train start them");
 }
 
-/// Weight of a sequence's mean loss in the gradients of a step.
-double gradient_weight(const TrainConfig& config) {
-  const std::int64_t parts =
-      config.run.gradient_reduction == GradientReduction::kMean ? config.data.sequences_per_step : config.data.ranks;
-  const std::int64_t tokens = config.run.loss_reduction == LossReduction::kSum ? config.data.sequence_length : 1;
-  return static_cast<double>(tokens) / static_cast<double>(parts);
-}
-
 std::vector<SequenceRef> places_of(const std::vector<FetchedSequence>& sequences) {
   std::vector<SequenceRef> places;
   for (const FetchedSequence& sequence : sequences) places.push_back(sequence.place);
@@ -71,7 +63,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       batches_(spec, model_.dtype(), share_, device.device()),
       marks_(device.make_marks()),
       phases_(marks_.get()),
-      pass_(model_, config_, gradient_weight(config_), communicator_, phases_),
+      pass_(model_, config_, communicator_, phases_),
       clock_(config_.run.untimed_steps),
       cost_(config_) {
   refuse_partial_trace();
@@ -194,6 +186,7 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
     {
       const PhaseTimer timer(phases_, "data");
       input = batches_.make_input(sequences[own[i]], windows);
+      input.target_weights = target_weights(config_.loss, step);
     }
     cost_.add(input);
     const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };
@@ -320,7 +313,8 @@ void Trainer::trace_gradients(std::int64_t step) {
 }
 
 RunOutcome Trainer::run() {
-  graph_ = choose_step_graph(spec_, model_, gradient_weight(config_), communicator_.size(), device_.plugin());
+  graph_ = choose_step_graph(spec_, model_, gradient_weight(config_, config_.data.sequence_length),
+                             communicator_.size(), device_.plugin());
   capture_update();
   report_hello();
   monitor_ = device_.make_monitor();

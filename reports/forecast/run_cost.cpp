@@ -29,13 +29,12 @@ void add_times(core::MaskCounts& sum, const core::MaskCounts& counts, std::int64
 
 /// Counts summed over the steps.
 core::AttentionCounts attention_of(const TrainConfig& config) {
-  std::map<std::optional<std::int64_t>, std::int64_t> steps_by_window;
+  std::map<core::StepWindows, std::int64_t> steps_by_windows;
   for (std::int64_t step = 0; step < config.run.stop_after; ++step)
-    ++steps_by_window[core::window_tokens(config.attention.window.schedule, step, config.schedule.num_steps)];
+    ++steps_by_windows[core::step_windows(config.attention, config.schedule, step)];
   core::AttentionCounts sum;
-  for (const auto& [window, steps] : steps_by_window) {
-    const core::AttentionCounts counts =
-        core::counts_without_documents(config, window, core::half_window_tokens(config.attention, window));
+  for (const auto& [windows, steps] : steps_by_windows) {
+    const core::AttentionCounts counts = core::counts_without_documents(config, windows.whole, windows.half);
     add_times(sum.whole, counts.whole, steps);
     add_times(sum.half, counts.half, steps);
   }
@@ -169,7 +168,7 @@ std::map<std::string, double> own_seconds(const results::Store& store, const sui
 RunWork work_of(const TrainConfig& config) {
   const std::int64_t steps = config.run.stop_after;
   const core::StepCost cost = core::training_cost(config, attention_of(config), steps);
-  const auto step_tokens = static_cast<double>(config.data.tokens_per_step());
+  const double step_tokens = static_cast<double>(config.data.tokens_until(steps)) / static_cast<double>(steps);
   const auto val_tokens = static_cast<double>(config.data.val_sequences * config.data.val_length());
   const std::int64_t between = (steps - 1) / config.run.val_every;
   const auto validations = static_cast<double>(between + 2);  // and at step 0 and the end

@@ -39,7 +39,9 @@ inline double summary_error(const Json& got, const Json& expected, double count)
 /// Largest error by kind, as the golden README defines the kinds.
 class GoldenErrors {
  public:
-  GoldenErrors(const Json& trace, const Json& expected) {
+  /// `matrix_endings`: of the names of parameters that count as matrices.
+  GoldenErrors(const Json& trace, const Json& expected, std::vector<std::string> matrix_endings = {".weight"})
+      : matrix_endings_(std::move(matrix_endings)) {
     const Json& truth = expected.at("float64");
     compare_losses(trace, truth);
     const Json& counts = expected.at("element_counts");
@@ -56,6 +58,11 @@ class GoldenErrors {
   std::map<std::string, double> by_kind;
 
  private:
+  bool is_matrix(const std::string& name) const {
+    return std::any_of(matrix_endings_.begin(), matrix_endings_.end(),
+                       [&](const std::string& ending) { return name.ends_with(ending); });
+  }
+
   void add(const std::string& kind, double error) {
     by_kind[kind] = std::isfinite(error) ? std::max(by_kind[kind], error) : INFINITY;
   }
@@ -79,10 +86,12 @@ class GoldenErrors {
     ASSERT_EQ(got.size(), expected.size());
     for (const auto& [name, summary] : expected.items()) {
       if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) continue;
-      const std::string suffix = !has_groups ? "" : name.ends_with(".weight") ? "_matrices" : "_scalars";
+      const std::string suffix = !has_groups ? "" : is_matrix(name) ? "_matrices" : "_scalars";
       add(kind + suffix, summary_error(got.at(name), summary, counts.at(name).get<double>()));
     }
   }
+
+  std::vector<std::string> matrix_endings_;
 };
 
 inline std::vector<std::string> golden_cases() {

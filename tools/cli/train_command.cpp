@@ -137,7 +137,9 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
   if (const auto step_ms = view.median_step_ms())
     add("median_step_ms", "step ms (median)", number(*step_ms, format_significant(*step_ms, 4)));
   if (finished && finished->train_ms && finished->timed_steps > 0) {
-    const double tokens = static_cast<double>(spec.config.data.tokens_per_step() * finished->timed_steps);
+    const core::DataConfig& data = spec.config.data;
+    const std::int64_t untimed = finished->steps - finished->timed_steps;
+    const auto tokens = static_cast<double>(data.tokens_until(finished->steps) - data.tokens_until(untimed));
     const double rate = tokens / (*finished->train_ms / 1000.0);
     add("train_ms", "training clock", number(*finished->train_ms, format_duration(*finished->train_ms / 1000)));
     add("tokens_per_s", "tokens/s", number(rate, format_count(static_cast<std::int64_t>(rate))));

@@ -1,0 +1,66 @@
+// Whole training runs against the golden cases of records #42 on, those whose mechanisms the program has.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include "tests/engine/golden_training.h"
+#include "tests/engine/late_golden_config.h"
+#include "tests/engine/training_support.h"
+
+namespace nanobench::core::testing {
+namespace {
+
+const std::vector<std::string> kReachable = {"record45",
+                                             "record50",
+                                             "record58",
+                                             "record64",
+                                             "record64_value_gate_off",
+                                             "record72_skip_off",
+                                             "late_combination_0",
+                                             "late_combination_2",
+                                             "late_combination_4",
+                                             "record81",
+                                             "record83",
+                                             "record83_attention_gate_off",
+                                             "record89_prefix_off"};
+
+Json late_trace_of(const std::filesystem::path& folder, const std::string& dtype) {
+  const std::string source = (folder / "config.json").string();
+  RunSpec spec{.run_id = folder.filename().string(), .config = late_golden_config(read_json_file(source), source)};
+  spec.dtype = enum_value<Dtype>(dtype).value();
+  spec.threads = 1;
+  spec.train_shards = {(folder / "train.bin").string()};
+  spec.val_shards = {(folder / "val.bin").string()};
+  spec.init_file = (folder / "init.safetensors").string();
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() /
+      ("nanobench_late_trace_" + spec.run_id + "_" + dtype + "_" + std::to_string(getpid()) + ".json");
+  spec.trace_file = file.string();
+  EventLog log;
+  EXPECT_EQ(CpuTrainer(spec, log, kNeverStop).run(), RunOutcome::kCompleted);
+  Json trace = read_json_file(file);
+  std::filesystem::remove(file);
+  return trace;
+}
+
+class LateGoldenTraining : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LateGoldenTraining, AgreesInBothTypes) {
+  const std::filesystem::path folder = golden_data("golden_42_89") / GetParam();
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there; NANOBENCH_SHARED names its parent";
+  const Json expected = read_json_file(folder / "expected.json");
+  for (const std::string dtype : {"float64", "float32"}) {
+    const GoldenErrors errors(late_trace_of(folder, dtype), expected, {".weight", ".qkvo_w", ".w1", ".w2"});
+    for (const auto& [kind, tolerance] : expected.at("tolerance").at(dtype).items()) {
+      ASSERT_TRUE(errors.by_kind.contains(kind)) << kind;
+      EXPECT_LE(errors.by_kind.at(kind), tolerance.get<double>()) << GetParam() << " " << dtype << " " << kind;
+      RecordProperty(dtype + "_" + kind, std::to_string(errors.by_kind.at(kind)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LateGoldenTraining, ::testing::ValuesIn(kReachable),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace nanobench::core::testing
