@@ -264,13 +264,16 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass 
                                             .is_sum = options.is_sum,
                                             .fp8 = fp8});
   }
-  const at::Tensor features = rounding.product_input(x.to(dtype_));
+  // Without a kernel the loss and its sums are of the engine's type, which holds the rounded values.
+  Rounding emulated = rounding;
+  emulated.is_compact = false;
+  const at::Tensor features = emulated.product_input(x.to(dtype_));
   if (is_fp8) {
     options.fp8_grad_scale = precision.fp8.grad_scale;
     return softcapped_cross_entropy(quantized_e4m3(features, precision.fp8.x_scale),
                                     quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
   }
-  return softcapped_cross_entropy(features, rounding.product(lm_head_), targets, options);
+  return softcapped_cross_entropy(features, emulated.product(lm_head_), targets, options);
 }
 
 bool GPT::fuses_blocks(const Rounding& rounding) const {

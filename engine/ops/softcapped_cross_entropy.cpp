@@ -13,13 +13,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Logits held at once. On a CPU, rows that fit in caches: 16 MiB of float32. A GPU has more memory, and launching an
-/// operation of that size takes longer than running it: 256 MiB.
 /// Rows of a chunk of logits with several targets each: token begin + i has the targets begin + i, begin + i + 1, ...
 /// Like cross_entropy_rows_, with `targets` of the whole sequence.
 at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, std::int64_t begin,
                                     const HeadOptions& options, double factor, bool needs_gradient);
 
+/// Logits held at once. On a CPU, rows that fit in caches: 16 MiB of float32. A GPU has more memory, and launching an
+/// operation of that size takes longer than running it: 256 MiB.
 constexpr std::int64_t kChunkElements = std::int64_t{1} << 22;
 constexpr std::int64_t kDeviceChunkElements = std::int64_t{1} << 26;
 

@@ -39,10 +39,10 @@ SecondMoment::SecondMoment(const std::vector<MuonParameter>& parameters, double 
 bool SecondMoment::normalize_(std::vector<at::Tensor>& updates, const std::vector<double>& rates) {
   const OpTimer timer("second_moment");
   const at::NoGradGuard no_grad;
+  if (fits_device(parameters_) && fits_device(updates)) return normalize_on_device(updates, rates);
   if (!rounds_ && EngineContext::current().uses_kernels() && are_plain_floats(parameters_, at::kCPU) &&
       are_plain_floats(updates, at::kCPU))
     return normalize_by_kernel(updates, rates);
-  if (fits_device(parameters_) && fits_device(updates)) return normalize_on_device(updates, rates);
   for (std::size_t i = 0; i < updates.size(); ++i) normalize_by_operations(i, updates[i]);
   return false;
 }

@@ -132,7 +132,8 @@ std::string SourceObjects::user_git(const std::vector<std::string>& arguments) c
 std::string SourceObjects::commit_of(const std::string& revision) const {
   try {
     return first_line(user_git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    core::rethrow_internal(error);
     refuse_source(is_repository_ ? "the repository of " + folder_.string() + " has no commit \"" + revision + "\""
                                  : folder_.string() + " is in no repository of git, so that it has no commit \"" +
                                        revision + "\"");
