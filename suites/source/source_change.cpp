@@ -69,6 +69,12 @@ SourceChange read_source_change(JsonObject object, const fs::path& folder) {
       object.fail(key, "expected a name, got \"" + change.name + "\"");
     if (kind == ChangeKind::kPatch) change.file = folder / change.name;
   }
+  if (change.kind == ChangeKind::kRevert || change.kind == ChangeKind::kCherryPick ||
+      change.kind == ChangeKind::kBranch)
+    change.only = object.strings_or_empty("only");
+  for (const std::string& file : change.only) {
+    if (!is_inside(file)) object.fail("only", "\"" + file + "\" is not below the source's folder");
+  }
   object.finish();
   return change;
 }

@@ -35,6 +35,7 @@ struct SourceChange {
   ChangeKind kind = ChangeKind::kNone;
   std::string name;                       ///< the patch's file, the commit, the branch; as written
   std::filesystem::path file;             ///< the patch, as it can be opened
+  std::vector<std::string> only;          ///< of a commit or branch: changes of these files and folders; empty: all
   std::vector<Replacement> replacements;  ///< in the order in which they are made
 
   bool is_none() const { return kind == ChangeKind::kNone; }
@@ -52,8 +53,9 @@ struct TrainerSource {
   std::string base_tree;                        ///< set by pin_source(): the tree that all changes start from
 };
 
-/// Reads {}, {"patch": FILE}, {"revert": COMMIT}, {"cherry_pick": COMMIT}, {"branch": NAME} or {"replace": [{"file",
-/// "old", "new"}, ...]}. Patches are named relative to `folder`. Throws Error{kInvalidArgument} with the JSON pointer.
+/// Reads {}, {"patch": FILE}, {"revert": COMMIT}, {"cherry_pick": COMMIT}, {"branch": NAME}, the latter three also with
+/// "only": [FILE, ...], or {"replace": [{"file", "old", "new"}, ...]}. Patches are named relative to `folder`. Throws
+/// Error{kInvalidArgument} with the JSON pointer.
 SourceChange read_source_change(core::JsonObject object, const std::filesystem::path& folder);
 
 /// Reads a folder's name, or {"folder", "revision", "link", "check"}; relative to `folder`. Throws likewise.

@@ -214,13 +214,14 @@ std::string SourceObjects::with_change(const std::string& tree, const SourceChan
     case ChangeKind::kPatch: return with_patch(tree, change.file);
     case ChangeKind::kReplace: return with_replacements(tree, change.replacements);
     case ChangeKind::kBranch:
-      return with_difference(tree, tree_at(merge_base_of(change.name, revision)), tree_of_revision(change.name));
+      return with_difference(tree, tree_at(merge_base_of(change.name, revision)), tree_of_revision(change.name),
+                             change.only);
     case ChangeKind::kRevert:
     case ChangeKind::kCherryPick: break;
   }
   const std::string commit = commit_of(change.name), before = parent_of(commit);
-  return change.kind == ChangeKind::kRevert ? with_difference(tree, tree_at(commit), before)
-                                            : with_difference(tree, before, tree_at(commit));
+  return change.kind == ChangeKind::kRevert ? with_difference(tree, tree_at(commit), before, change.only)
+                                            : with_difference(tree, before, tree_at(commit), change.only);
 }
 
 std::string SourceObjects::merge_base_of(const std::string& branch, const std::string& revision) const {
@@ -230,11 +231,23 @@ std::string SourceObjects::merge_base_of(const std::string& branch, const std::s
   refuse_source("the branch " + branch + " shares no commit with the source");
 }
 
-std::string SourceObjects::with_difference(const std::string& tree, const std::string& from, const std::string& to) {
-  if (tree == from) return to;
+std::string SourceObjects::with_difference(const std::string& tree, const std::string& from, const std::string& to,
+                                           const std::vector<std::string>& only) {
+  if (tree == from && only.empty()) return to;
   const Index index;
-  const std::string difference = git({"diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-color",
-                                      "--no-textconv", from, to, "--"});
+  std::vector<std::string> words = {"--literal-pathspecs",
+                                    "diff",
+                                    "--binary",
+                                    "--full-index",
+                                    "--no-renames",
+                                    "--no-ext-diff",
+                                    "--no-color",
+                                    "--no-textconv",
+                                    from,
+                                    to,
+                                    "--"};
+  append(words, only);
+  const std::string difference = git(words);
   if (difference.empty()) return tree;
   const fs::path patch = index.scratch("patch");
   core::write_file_atomically(patch, difference);

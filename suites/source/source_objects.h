@@ -44,8 +44,10 @@ class SourceObjects {
   /// checked out. Throws SourceConflict; Error{kNotFound}, Error{kInvalidArgument} for a patch or commit that does not
   /// exist.
   std::string with_change(const std::string& tree, const SourceChange& change, const std::string& revision);
-  /// `tree` with what differs between `from` and `to`; merged by three where they meet. Throws SourceConflict.
-  std::string with_difference(const std::string& tree, const std::string& from, const std::string& to);
+  /// `tree` with what differs between `from` and `to`, in the files and folders `only` or in all; merged by three where
+  /// they meet. Throws SourceConflict.
+  std::string with_difference(const std::string& tree, const std::string& from, const std::string& to,
+                              const std::vector<std::string>& only = {});
 
   /// Files of `tree` that `base` has not or has differently; an empty base: all.
   std::vector<std::string> changed_files(const std::string& base, const std::string& tree) const;

@@ -34,8 +34,9 @@ TEST_P(Help, IsTheGoldenText) {
 INSTANTIATE_TEST_SUITE_P(
     Commands, Help,
     testing::Values(HelpCase{"nanobench", {}}, HelpCase{"run", {"run"}}, HelpCase{"ablate", {"ablate"}},
-                    HelpCase{"hunt", {"hunt"}}, HelpCase{"watch", {"watch"}}, HelpCase{"plan", {"plan"}},
-                    HelpCase{"train", {"train"}}, HelpCase{"profile", {"profile"}}, HelpCase{"data", {"data"}},
+                    HelpCase{"hunt", {"hunt"}}, HelpCase{"suite", {"suite"}}, HelpCase{"suite_init", {"suite", "init"}},
+                    HelpCase{"watch", {"watch"}}, HelpCase{"plan", {"plan"}}, HelpCase{"train", {"train"}},
+                    HelpCase{"profile", {"profile"}}, HelpCase{"data", {"data"}},
                     HelpCase{"data_prepare", {"data", "prepare"}}, HelpCase{"data_info", {"data", "info"}},
                     HelpCase{"list", {"list"}}, HelpCase{"show", {"show"}}, HelpCase{"diff", {"diff"}},
                     HelpCase{"compare", {"compare"}}, HelpCase{"report", {"report"}}, HelpCase{"claims", {"claims"}},

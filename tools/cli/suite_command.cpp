@@ -67,6 +67,7 @@ void init_suite(const SuiteInitOptions& options) {
 void add_suite_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command = app.add_subcommand("suite", "Write a suite file");
   command->require_subcommand(1);
+  command->footer("Example:\n  nanobench suite init --trainer ../modded-nanogpt --patches patches --out suite.json");
   CLI::App* init = command->add_subcommand("init", "Write a suite for a trainer of your own and a folder of patches");
   const auto options = std::make_shared<SuiteInitOptions>();
   add_trainer_options(*init, options->trainer);

@@ -25,10 +25,13 @@ if(CMAKE_SCRIPT_MODE_FILE)
       string(APPEND pieces "\n     R\"nb_text(${piece})nb_text\"")
       set(start ${next})
     endwhile()
-    string(APPEND entries "    {\"${path}\",${pieces}},\n")
+    if(pieces)
+      string(APPEND pieces "sv") # a length that the compiler knows: clang counts characters only up to a limit
+    endif()
+    string(APPEND entries "    {\"${path}\"sv,${pieces}},\n")
   endforeach()
   string(CONCAT source "// Generated from files of ${ROOT_NAME}/; do not edit.\n"
-    "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n\n"
+    "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n\nusing namespace std::string_view_literals;\n\n"
     "constexpr core::EmbeddedFile kFiles[] = {\n${entries}};\n\n}  // namespace\n\n"
     "std::span<const core::EmbeddedFile> embedded_files() {\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
   file(WRITE "${OUTPUT}" "${source}")

@@ -71,6 +71,18 @@ TEST_F(SourceTreesTest, ChangesAreMadeTogetherWhereTheyDoNotMeet) {
   EXPECT_EQ(train_with({momentum, replaced("lr = 1", "lr = 2")}), text({"muon = 1", "lr = 2", "momentum = 2"}));
 }
 
+TEST_F(SourceTreesTest, OnlySomeFilesOfACommitCount) {
+  write("train.py", text({"muon = 1", "lr = 1", "momentum = 1", "norm = 1"}));
+  write("model.py", "layers = 4\n");
+  SourceChange revert = named(ChangeKind::kRevert, commit("two files"));
+  write("model.py", "layers = 5\n");  // with which the revert of model.py does not agree
+  EXPECT_NE(error_of({revert}).find("model.py"), std::string::npos);
+  revert.only = {"train.py"};
+  EXPECT_EQ(train_with({revert}), text({"muon = 1", "lr = 1", "momentum = 1"}));
+  revert.only = {"other.py"};
+  EXPECT_NE(error_of({revert}).find("changes nothing"), std::string::npos);
+}
+
 TEST_F(SourceTreesTest, APatchOfAnOlderRevisionIsMerged) {
   const SourceChange lr = named(ChangeKind::kPatch, patch("lr.patch", "lr = 1", "lr = 2"));
   write("train.py", text({"# a", "# b", "# c", "muon = 1", "lr = 1", "momentum = 1"}));
