@@ -74,7 +74,7 @@ struct OptimizerGroupConfig {
   /// it, p -= k r^2 cautious_decay p where u p > 0 (k = 1 for Adam, whose u is its update), or for Muon where u p >= 0.
   double cautious_decay = 0.0;
   // adam
-  CautiousCondition cautious_condition = CautiousCondition::kPositive;  ///< kNotNegative: u p >= 0 (#50 to #52)
+  CautiousCondition cautious_condition = CautiousCondition::kNotNegative;  ///< u p >= 0 (#50 to #52), or > 0
   double beta1 = 0.8;
   double beta2 = 0.95;
   double eps = 1e-8;

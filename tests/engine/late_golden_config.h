@@ -1,7 +1,6 @@
 // The configurations of the golden cases of records #42 to #89 in this program's own schema.
 #pragma once
 
-#include <initializer_list>
 #include <set>
 #include <string>
 
@@ -17,14 +16,15 @@ inline void leave_out(Json& config, const std::string& pointer, const Json& neut
   if (config.contains(place) && config.at(place) == neutral) config.at(place.parent_pointer()).erase(place.back());
 }
 
-/// What the cases call weight_decay is the cautious decay of these records, which has a name of its own here.
+/// What the cases call weight_decay is the cautious decay of these records, which has a name of its own here. Where
+/// they say nothing of Adam's condition they mean the later one.
 inline void rename_decay(Json& group) {
-  for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"weight_decay", "cautious_decay"}, {"weight_decay_condition", "cautious_condition"}}) {
-    if (!group.contains(from)) continue;
-    group[to] = group.at(from);
-    group.erase(from);
+  if (group.contains("weight_decay")) {
+    group["cautious_decay"] = group.at("weight_decay");
+    if (group.at("type") == "adam") group["cautious_condition"] = group.value("weight_decay_condition", "positive");
   }
+  group.erase("weight_decay");
+  group.erase("weight_decay_condition");
 }
 
 /// A set's outputs as a list of layers each. They are in this order in all cases.

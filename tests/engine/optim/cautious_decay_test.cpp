@@ -32,7 +32,7 @@ TEST(CautiousDecay, OfAdamActsWhereTheUpdateShrinks) {
 
 TEST(CautiousDecay, OfAdamTakesNumbersWithoutUpdateIfItIsToldSo) {
   at::Tensor p = numbers({1.0}).requires_grad_();
-  Adam strict({p}, {.lr = 0.1, .cautious_decay = 3.0});
+  Adam strict({p}, {.lr = 0.1, .cautious_decay = 3.0, .cautious_condition = CautiousCondition::kPositive});
   strict.step(1.0);
   EXPECT_DOUBLE_EQ(p.item<double>(), 1.0);
   Adam loose({p}, {.lr = 0.1, .cautious_decay = 3.0, .cautious_condition = CautiousCondition::kNotNegative});

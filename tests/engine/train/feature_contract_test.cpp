@@ -22,7 +22,7 @@ using ablations::Feature;
 
 constexpr std::int64_t kFewSteps = 4;
 
-/// One shard of random words with documents.
+/// One shard of random words with documents. New words occur all along, as rows of a table that wait for their token.
 class ShardFile {
  public:
   explicit ShardFile(std::int64_t length)
@@ -33,7 +33,9 @@ class ShardFile {
       state = state * 1664525U + 1013904223U;
       const bool is_in_long_document = i > 0 && i < 1700;
       const bool opens = i % 97 == 0 && !is_in_long_document;
-      tokens.push_back(opens ? 256 : static_cast<std::uint16_t>((state >> 24) % 61));
+      const bool is_new = i % 31 == 5;
+      const std::int64_t word = is_new ? 61 + i / 256 % 190 : (state >> 24) % 61;
+      tokens.push_back(static_cast<std::uint16_t>(opens ? 256 : word));
     }
     write_token_shard(path_, tokens);
   }
@@ -62,10 +64,12 @@ std::int64_t long_shard(const TrainConfig& config) {
   return is_aligned ? tokens_of_steps(config.data, config.run.stop_after) : read + 1;
 }
 
-TrainConfig config_of(const Feature& feature, const std::string& value) {
+/// `beside`: settings of other features.
+TrainConfig config_of(const Feature& feature, const std::string& value, const ablations::FeatureSettings& beside) {
   // Nano has two micro-steps for each of two ranks, and sequences longer than its longest document.
   const bool needs_nano = feature.needs.micro_steps > 1 || feature.id == "document_length_limit";
   ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request(needs_nano ? "nano" : "smoke");
+  request.settings.insert(beside.begin(), beside.end());
   if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;
   if (feature.id == "validation_interval") {  // scales have an interval of their own: a value in proportion
     request.settings.clear();
@@ -84,8 +88,9 @@ struct Losses {
   bool operator==(const Losses&) const = default;
 };
 
-Losses train(const Feature& feature, const std::string& value, std::optional<std::int64_t> steps) {
-  RunSpec spec{.run_id = feature.id + "=" + value, .config = config_of(feature, value)};
+Losses train(const Feature& feature, const std::string& value, std::optional<std::int64_t> steps,
+             const ablations::FeatureSettings& beside = {}) {
+  RunSpec spec{.run_id = feature.id + "=" + value, .config = config_of(feature, value, beside)};
   if (steps) spec.config.run.stop_after = *steps;
   const ShardFile shard(kLoaderFeatures.contains(feature.id) ? short_shard(spec.config) : long_shard(spec.config));
   spec.threads = static_cast<int>(spec.config.distributed.processes);
@@ -122,6 +127,59 @@ TEST_P(FeatureContract, ValuesTrainAndActAsTheirKindSays) {
         << "nothing reads this feature";
   }
 }
+
+/// Settings of other features that one of the two values needs, if the other can be trained beside them too.
+ablations::FeatureSettings needed_by_one(const Feature& feature) {
+  ablations::FeatureSettings needed;
+  try {
+    for (const std::string& value : {feature.before, feature.after}) {
+      for (const ablations::PulledIn& item :
+           ablations::resolve(embedded_catalogue(), ablations::FeaturePoint{&feature, value}.request("smoke"))
+               .pulled_in)
+        needed.emplace(item.setting.feature, item.setting.value);
+    }
+    for (const std::string& value : {feature.before, feature.after}) {
+      const ablations::ResolveRequest alone = ablations::FeaturePoint{&feature, value}.request("smoke");
+      ablations::ResolveRequest beside = alone;
+      beside.settings.insert(needed.begin(), needed.end());
+      for (const auto& [id, asked] : beside.settings) {
+        if (ablations::resolve(embedded_catalogue(), beside).effective.at(id) != asked) return {};
+      }
+    }
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return {};  // the values need what excludes the other
+  } catch (const std::out_of_range&) {
+    return {};
+  }
+  return needed;
+}
+
+/// What a value needs moves the losses by itself, so both values are compared beside it.
+class FeatureBesideNeeds : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FeatureBesideNeeds, ValuesStillDiffer) {
+  const Feature& feature = embedded_catalogue().feature(GetParam());
+  const ablations::FeatureSettings beside = needed_by_one(feature);
+  if (train(feature, feature.before, kFewSteps, beside) == train(feature, feature.after, kFewSteps, beside)) {
+    EXPECT_FALSE(train(feature, feature.before, std::nullopt, beside) ==
+                 train(feature, feature.after, std::nullopt, beside))
+        << "nothing reads this feature";
+  }
+}
+
+std::vector<std::string> ids_with_needs() {
+  std::vector<std::string> ids;
+  for (const Feature* feature : embedded_catalogue().features()) {
+    const bool is_seen_here = feature->is_applicable() && feature->kind != ablations::FeatureKind::kSystems &&
+                              !feature->needs.gpu && feature->needs.processes < 2;
+    if (is_seen_here && !needed_by_one(*feature).empty()) ids.push_back(feature->id);
+  }
+  return ids;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, FeatureBesideNeeds, ::testing::ValuesIn(ids_with_needs()),
+                         [](const auto& test) { return test.param; });
 
 std::vector<std::string> feature_ids() {
   std::vector<std::string> ids;
