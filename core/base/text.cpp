@@ -155,6 +155,10 @@ std::string on_one_line(std::string_view text, std::size_t max_bytes) {
   return line;
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 std::string last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(kBlanks);
   if (end == std::string_view::npos) return "";

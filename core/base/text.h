@@ -51,6 +51,9 @@ std::string escape_markup(std::string_view text);
 /// The same words separated by single spaces, with "..." replacing everything after `max_bytes`.
 std::string on_one_line(std::string_view text, std::size_t max_bytes);
 
+/// Up to the first newline.
+std::string first_line(std::string_view text);
+
 /// The last line that is not blank, without trailing blanks; "" if there is none.
 std::string last_line(std::string_view text);
 

@@ -59,6 +59,13 @@ CommandResult run_command(const std::vector<std::string>& command, const Command
   return result;
 }
 
+std::vector<std::string> pieces_of(const std::string& output) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0, end; (end = output.find('\0', begin)) != std::string::npos; begin = end + 1)
+    pieces.push_back(output.substr(begin, end - begin));
+  return pieces;
+}
+
 std::string failure_text(const std::vector<std::string>& command, const CommandResult& result) {
   const std::string& name = command.front();
   if (result.start_error != 0) return name + " could not be started: " + std::strerror(result.start_error);

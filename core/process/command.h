@@ -30,6 +30,9 @@ struct CommandResult {
 /// holds its streams. Throws Error{kUnavailable} when this process has no descriptors left.
 CommandResult run_command(const std::vector<std::string>& command, const CommandLimits& limits = {});
 
+/// The pieces of an output in which each ends with NUL, as `git -z` and `find -print0` write them.
+std::vector<std::string> pieces_of(const std::string& output);
+
 /// Why it failed, in the program's own words on one line: "sbatch: error: invalid partition specified: x".
 std::string failure_text(const std::vector<std::string>& command, const CommandResult& result);
 

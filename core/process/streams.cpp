@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,13 @@ Fd& Fd::operator=(Fd&& other) noexcept {
 
 void Fd::reset() {
   if (fd_ >= 0) close(release());
+}
+
+bool is_same_file(int fd, const std::filesystem::path& file) {
+  struct stat held = {};
+  struct stat named = {};
+  return fstat(fd, &held) == 0 && stat(file.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
 }
 
 Pipe make_pipe() {

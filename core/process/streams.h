@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct Pipe {
   Fd read;
   Fd write;
 };
+
+/// Whether the open file has this name, still: another one may have removed or replaced it.
+bool is_same_file(int fd, const std::filesystem::path& file);
 
 /// Both ends are close-on-exec: closed in programs that this process starts. Throws Error{kUnavailable}.
 Pipe make_pipe();

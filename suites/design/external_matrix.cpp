@@ -171,7 +171,7 @@ class ExternalMatrix {
     if (suite_.resolution) where_ = "/resolution";
     DesignTable table = grid_table(suite_, axes);
     std::vector<bool> is_lost;
-    std::map<std::string, std::vector<std::string>> lost;  // labels by reason
+    LostCells lost;
     for (const ablations::DesignCell& cell : table.cells) {
       const std::string label = grid_label(suite_, axes, cell, kBase);
       const std::string reason = clash(axes, cell);
@@ -182,7 +182,7 @@ class ExternalMatrix {
         lost[reason].push_back(label);
       }
     }
-    leave_out(table, is_lost, lost);
+    for (const core::Message& message : leave_out(table, is_lost, lost)) note(message);
     add_contrasts(matrix_, table);
     for (const core::Message& message : grid_notes(suite_, axes, table)) note(message);
   }
@@ -198,19 +198,6 @@ class ExternalMatrix {
     } catch (const SourceConflict& error) {
       return error.what();
     }
-  }
-
-  /// Combinations that are not possible, from a table whose other cells are there.
-  void leave_out(DesignTable& table, const std::vector<bool>& is_lost,
-                 const std::map<std::string, std::vector<std::string>>& lost) {
-    if (lost.empty()) return;
-    for (const auto& [reason, labels] : lost) note(left_out_cells(labels, table.cells.size(), reason));
-    table = ablations::without_cells(table, is_lost);
-    if (table.cells.size() < 2)
-      throw Error(ErrorCode::kConflict, "of the combinations " +
-                                            std::string(table.cells.empty() ? "none" : "only one") +
-                                            " is possible: " + lost.begin()->first);
-    if (!table.not_estimable.empty()) note(not_estimable(table.not_estimable));
   }
 
   void add_screening() {

@@ -5,6 +5,7 @@
 #include "ablations/screening.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "suites/design/wording.h"
 
 namespace nanobench::suites {
 namespace {
@@ -128,6 +129,19 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
     }
   }
   return words.empty() ? "none" : joined(words, has_signs ? "" : are_toggles(axes) ? " + " : ", ");
+}
+
+std::vector<core::Message> leave_out(DesignTable& table, const std::vector<bool>& is_lost, const LostCells& lost) {
+  std::vector<core::Message> messages;
+  if (lost.empty()) return messages;
+  for (const auto& [reason, labels] : lost) messages.push_back(left_out_cells(labels, table.cells.size(), reason));
+  table = ablations::without_cells(table, is_lost);
+  if (table.cells.size() < 2) {
+    throw Error(ErrorCode::kConflict, "of the combinations " + std::string(table.cells.empty() ? "none" : "only one") +
+                                          " is possible: " + lost.begin()->first);
+  }
+  if (!table.not_estimable.empty()) messages.push_back(not_estimable(table.not_estimable));
+  return messages;
 }
 
 std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes, const DesignTable& table) {

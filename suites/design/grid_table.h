@@ -2,6 +2,7 @@
 /// combinations, the cells' labels and the notes about them. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,12 @@ std::string grid_label(const Suite& suite, const std::vector<GridAxis>& axes, co
                        const std::string& base);
 /// "lr=0.1"
 std::string assignment(const GridAxis& axis, std::size_t level);
+
+/// Cells that are not possible: labels by reason.
+using LostCells = std::map<std::string, std::vector<std::string>>;
+/// Takes them out of the table, and says so. Throws Error{kConflict} if less than two cells remain.
+std::vector<core::Message> leave_out(ablations::DesignTable& table, const std::vector<bool>& is_lost,
+                                     const LostCells& lost);
 
 /// Explains the signs in the labels and which fraction is used.
 std::vector<core::Message> grid_notes(const Suite& suite, const std::vector<GridAxis>& axes,

@@ -283,15 +283,7 @@ class Grid {
   void add_cells(DesignTable& table) {
     std::vector<bool> is_lost;
     for (const DesignCell& cell : table.cells) is_lost.push_back(!add_cell(cell));
-    if (lost_.empty()) return;
-    for (const auto& [reason, labels] : lost_) builder_.note(left_out_cells(labels, table.cells.size(), reason));
-    table = ablations::without_cells(table, is_lost);
-    if (table.cells.size() < 2) {
-      throw Error(ErrorCode::kConflict, "of the combinations " +
-                                            std::string(table.cells.empty() ? "none" : "only one") +
-                                            " is possible: " + lost_.begin()->first);
-    }
-    if (!table.not_estimable.empty()) builder_.note(not_estimable(table.not_estimable));
+    for (const core::Message& message : leave_out(table, is_lost, lost_)) builder_.note(message);
   }
 
   /// Returns false and keeps the reason if the combination is not possible.
@@ -334,8 +326,8 @@ class Grid {
   const Suite& suite_;
   const GridFactors grid_;
   const std::vector<GridFactor>& factors_;
-  const std::vector<GridAxis> axes_;                      ///< the same
-  std::map<std::string, std::vector<std::string>> lost_;  ///< labels by reason
+  const std::vector<GridAxis> axes_;  ///< the same
+  LostCells lost_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,14 +35,6 @@ constexpr std::size_t kMaxLockBytes = 65536;
 std::string holder_of(const fs::path& file) {
   const std::string line = core::first_line_of(file, kMaxWords);
   return line.empty() ? "another process" : line;
-}
-
-/// Whether the locked file still has this name: its last holder may have removed it meanwhile.
-bool is_same_file(int fd, const fs::path& file) {
-  struct stat held = {};
-  struct stat named = {};
-  return fstat(fd, &held) == 0 && stat(file.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
-         held.st_ino == named.st_ino;
 }
 
 void copy_bytes(const fs::path& from, const fs::path& to) {
@@ -141,7 +132,7 @@ SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
       throw Error(ErrorCode::kUnavailable, "the file system of " + file.string() + " has no locks (" +
                                                std::strerror(errno) + "); name another folder with --scratch");
     }
-    if (is_same_file(fd_.get(), file)) break;
+    if (core::is_same_file(fd_.get(), file)) break;
   }
   const results::Owner us = results::this_process();
   const core::Json facts = {{"host", us.host},

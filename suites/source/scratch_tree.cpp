@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/process/command.h"
+#include "suites/source/git_command.h"
 
 namespace nanobench::suites {
 namespace {
@@ -30,14 +30,8 @@ fs::path beside(const fs::path& folder, const char* ending) {
   return folder.parent_path() / (folder.filename().string() + ending);
 }
 
-/// Whether the lock file still has its name: whoever removes a tree removes its lock too.
-bool is_named(const Fd& lock, const fs::path& file) {
-  struct stat open_file = {}, named = {};
-  return fstat(lock.get(), &open_file) == 0 && stat(file.c_str(), &named) == 0 && open_file.st_ino == named.st_ino &&
-         open_file.st_dev == named.st_dev;
-}
-
-/// nullopt: it is held in a way that excludes this. `operation` as of flock.
+/// Whoever removes a tree removes its lock too. nullopt: it is held in a way that excludes this. `operation` as of
+/// flock.
 std::optional<Fd> locked(const fs::path& file, int operation) {
   for (;;) {
     Fd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -48,7 +42,7 @@ std::optional<Fd> locked(const fs::path& file, int operation) {
       throw Error(ErrorCode::kUnavailable,
                   "the file system of " + file.string() + " has no locks (" + std::strerror(errno) + ")");
     }
-    if (is_named(lock, file)) return lock;
+    if (core::is_same_file(lock.get(), file)) return lock;
   }
 }
 
@@ -73,7 +67,7 @@ ScratchTree::ScratchTree(const core::Json& settings)
     } else {
       lock_ = std::move(*locked(lock_file, LOCK_SH));  // waits while another one makes it
     }
-    if (is_named(lock_, lock_file) && fs::is_directory(folder_, ignored)) break;
+    if (core::is_same_file(lock_.get(), lock_file) && fs::is_directory(folder_, ignored)) break;
   }
   fs::last_write_time(folder_, fs::file_time_type::clock::now(), ignored);
 }
@@ -89,29 +83,23 @@ void ScratchTree::make() const {
 
 void ScratchTree::write_files(const fs::path& into) const {
   const fs::path index = beside(folder_, ".index");
-  const auto git = [&](const std::vector<std::string>& words) {
-    std::vector<std::string> command = {"env",
-                                        "-u",
-                                        "GIT_OBJECT_DIRECTORY",
-                                        "GIT_CONFIG_NOSYSTEM=1",
-                                        "GIT_CONFIG_GLOBAL=/dev/null",
-                                        "GIT_INDEX_FILE=" + index.string(),
-                                        "LC_ALL=C",
-                                        "git",
-                                        "--git-dir=" + settings_.at("git").get<std::string>(),
-                                        "--work-tree=" + into.string()};
-    command.insert(command.end(), words.begin(), words.end());
-    return core::run_command(command, {.seconds = kTreeSeconds});
+  const auto git = [&](const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--work-tree=" + into.string(), command};
+    words.insert(words.end(), more.begin(), more.end());
+    return core::run_command(git_of_cache(settings_.at("git").get<std::string>(), index, words),
+                             {.seconds = kTreeSeconds});
+  };
+  const auto require = [&](const std::string& command, const std::vector<std::string>& more) {
+    const core::CommandResult result = git(command, more);
+    if (!result.is_success()) throw Error(ErrorCode::kUnavailable, core::failure_text({"git", command}, result));
   };
   std::error_code ignored;
   if (into != folder_ || !fs::exists(index, ignored)) {
     fs::remove(index, ignored);
-    if (const auto result = git({"read-tree", settings_.at("tree").get<std::string>()}); !result.is_success())
-      throw Error(ErrorCode::kUnavailable, core::failure_text({"git", "read-tree"}, result));
+    require("read-tree", {settings_.at("tree").get<std::string>()});
   }
-  git({"update-index", "-q", "--refresh"});  // fails if a file was changed, which the next command mends
-  if (const auto result = git({"checkout-index", "-a", "-f", "-u", "-q"}); !result.is_success())
-    throw Error(ErrorCode::kUnavailable, core::failure_text({"git", "checkout-index"}, result));
+  git("update-index", {"-q", "--refresh"});  // fails if a file was changed, which the next command mends
+  require("checkout-index", {"-a", "-f", "-u", "-q"});
 }
 
 void ScratchTree::make_links(const fs::path& into) const {

@@ -8,6 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/input_file.h"
 #include "core/base/text.h"
+#include "suites/source/git_command.h"
 #include "suites/source/source_names.h"
 
 namespace nanobench::suites {
@@ -22,33 +23,6 @@ constexpr std::size_t kMaxOutput = std::size_t{64} << 20;        ///< a diff of 
 constexpr std::size_t kMaxFiles = 20'000;                        ///< of a source
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  ///< of a source
 constexpr core::InputLimit kPatchLimit{std::uint64_t{64} << 20, "no patch is larger"};
-
-/// Settings of the user's must not decide which bytes a tree has.
-std::vector<std::string> clean_environment() {
-  return {"env",
-          "-u",
-          "GIT_DIR",
-          "-u",
-          "GIT_WORK_TREE",
-          "-u",
-          "GIT_OBJECT_DIRECTORY",
-          "-u",
-          "GIT_INDEX_FILE",
-          "LC_ALL=C",
-          "GIT_TERMINAL_PROMPT=0"};
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-/// Splits text into pieces that end with NUL.
-std::vector<std::string> pieces(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string piece; std::getline(in, piece, '\0');) all.push_back(piece);
-  return all;
-}
 
 void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -103,12 +77,9 @@ SourceObjects::SourceObjects(const fs::path& cache, const fs::path& folder) : fo
 }
 
 core::CommandResult SourceObjects::run(const std::vector<std::string>& arguments, const Index* index) const {
-  std::vector<std::string> command = clean_environment();
-  append(command, {"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"});
-  if (index != nullptr) command.push_back("GIT_INDEX_FILE=" + index->file().string());
-  append(command, {"git", "--git-dir=" + git_dir_.string()});
-  append(command, arguments);
-  core::CommandResult result = core::run_command(command, {.seconds = kGitSeconds, .max_output = kMaxOutput});
+  const fs::path index_file = index == nullptr ? fs::path() : index->file();
+  core::CommandResult result = core::run_command(git_of_cache(git_dir_, index_file, arguments),
+                                                 {.seconds = kGitSeconds, .max_output = kMaxOutput});
   if (result.start_error != 0 || (result.exit.exit_code == 127 && result.out.empty()))
     throw Error(ErrorCode::kUnavailable, "changes of a trainer's source need git, which cannot be started");
   return result;
@@ -121,9 +92,7 @@ std::string SourceObjects::git(const std::vector<std::string>& arguments, const 
 }
 
 std::string SourceObjects::user_git(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> command = clean_environment();
-  append(command, {"git", "-C", folder_.string()});
-  append(command, arguments);
+  const std::vector<std::string> command = git_of_user(folder_, arguments);
   const core::CommandResult result = core::run_command(command, {.seconds = kGitSeconds, .max_output = kMaxOutput});
   if (result.is_success()) return result.out;
   refuse_source(folder_.string() + ": " + core::failure_text({"git", arguments.front()}, result));
@@ -156,12 +125,12 @@ std::vector<std::string> SourceObjects::files_of_folder(const std::vector<fs::pa
   const std::vector<std::string> others = {"ls-files", "-z", "--others", "--exclude-standard"};
   std::vector<std::string> files, untracked;
   if (is_repository_) {
-    files = pieces(user_git({"ls-files", "-z", "--cached", "--deduplicate"}));
-    untracked = pieces(user_git(others));
+    files = core::pieces_of(user_git({"ls-files", "-z", "--cached", "--deduplicate"}));
+    untracked = core::pieces_of(user_git(others));
   } else {
     std::vector<std::string> words = {"--work-tree=" + folder_.string(), "-C", folder_.string()};
     append(words, others);
-    untracked = pieces(git(words));
+    untracked = core::pieces_of(git(words));
   }
   for (const std::string& file : untracked) {
     const fs::path path(file);
@@ -275,8 +244,8 @@ std::string SourceObjects::with_patch(const std::string& tree, const fs::path& p
 }
 
 std::string SourceObjects::place_of_conflict(const Index& index, const std::string& words_of_git) const {
-  std::map<std::string, std::map<char, std::string>> stages;                       // objects by file
-  for (const std::string& line : pieces(git({"ls-files", "-z", "-u"}, &index))) {  // "MODE OBJECT STAGE\tFILE"
+  std::map<std::string, std::map<char, std::string>> stages;                                // objects by file
+  for (const std::string& line : core::pieces_of(git({"ls-files", "-z", "-u"}, &index))) {  // "MODE OBJECT STAGE\tFILE"
     const std::size_t tab = line.find('\t'), space = line.find(' ');
     if (tab != std::string::npos && tab > 0)
       stages[line.substr(tab + 1)][line[tab - 1]] = line.substr(space + 1, tab - space - 3);
@@ -333,8 +302,7 @@ std::string SourceObjects::with_replacements(const std::string& tree,
 }
 
 std::vector<std::string> SourceObjects::changed_files(const std::string& base, const std::string& tree) const {
-  if (base.empty()) return pieces(git({"ls-tree", "-r", "-z", "--name-only", tree}));
-  return pieces(git({"diff", "-z", "--name-only", "--no-renames", "--diff-filter=AMT", base, tree, "--"}));
+  return core::pieces_of(git({"diff", "-z", "--name-only", "--no-renames", "--diff-filter=AMT", base, tree, "--"}));
 }
 
 std::optional<std::string> SourceObjects::text_of(const std::string& tree, const std::string& file) const {

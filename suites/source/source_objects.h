@@ -20,7 +20,12 @@ class SourceConflict : public core::Error {
  public:
   /// `place`: file and place in it, "train.py, near \"lr = 0.1\"".
   explicit SourceConflict(const std::string& place)
-      : core::Error(core::ErrorCode::kInvalidArgument, "does not apply: " + place) {}
+      : core::Error(core::ErrorCode::kInvalidArgument, "does not apply: " + place), place_(place) {}
+
+  const std::string& place() const { return place_; }
+
+ private:
+  std::string place_;
 };
 
 class SourceObjects {
@@ -49,7 +54,7 @@ class SourceObjects {
   std::string with_difference(const std::string& tree, const std::string& from, const std::string& to,
                               const std::vector<std::string>& only = {});
 
-  /// Files of `tree` that `base` has not or has differently; an empty base: all.
+  /// Files of `tree` that `base` has not or has differently.
   std::vector<std::string> changed_files(const std::string& base, const std::string& tree) const;
   /// nullopt if the tree has no such file.
   std::optional<std::string> text_of(const std::string& tree, const std::string& file) const;

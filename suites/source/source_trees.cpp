@@ -1,7 +1,5 @@
 #include "suites/source/source_trees.h"
 
-#include <algorithm>
-
 #include "core/base/digest.h"
 #include "core/base/text.h"
 #include "core/process/command.h"
@@ -21,6 +19,10 @@ constexpr double kCheckSeconds = 600;  ///< of a suite's check: it may compile k
   throw Error(ErrorCode::kInvalidArgument, text);
 }
 
+std::string base_tree_of(SourceObjects& objects, const TrainerSource& source) {
+  return source.revision.empty() ? objects.tree_of_folder(source.left_out) : objects.tree_of_revision(source.revision);
+}
+
 bool is_python(const std::string& file) {
   return fs::path(file).extension() == ".py";
 }
@@ -37,16 +39,13 @@ std::string python_words(const std::string& text) {
 
 SourceTrees::SourceTrees(const TrainerSource& source, const fs::path& cache)
     : source_(source), cache_(cache), objects_(cache, source.folder) {
-  pin_source(source_, cache);
+  if (source_.base_tree.empty()) source_.base_tree = base_tree_of(objects_, source_);
 }
 
 std::string pin_source(TrainerSource& source, const fs::path& cache) {
   SourceObjects objects(cache, source.folder);
-  if (!source.revision.empty()) {
-    if (source.base_tree.empty()) source.base_tree = objects.tree_of_revision(source.revision);
-    return objects.commit_of(source.revision);
-  }
-  if (source.base_tree.empty()) source.base_tree = objects.tree_of_folder(source.left_out);
+  if (source.base_tree.empty()) source.base_tree = base_tree_of(objects, source);
+  if (!source.revision.empty()) return objects.commit_of(source.revision);
   try {
     const std::string commit = objects.commit_of("HEAD");
     return commit + (objects.tree_of_revision("HEAD") == source.base_tree ? "" : " (changed)");
@@ -68,6 +67,9 @@ const std::string& SourceTrees::alone(const NamedChange& change) {
 }
 
 std::string SourceTrees::with(const std::vector<NamedChange>& changes) {
+  std::vector<const SourceChange*> key;
+  for (const NamedChange& change : changes) key.push_back(change.change);
+  if (const auto found = together_.find(key); found != together_.end()) return found->second;
   std::string tree = base();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const std::string& changed = alone(changes[i]);
@@ -76,44 +78,33 @@ std::string SourceTrees::with(const std::vector<NamedChange>& changes) {
                  ? objects_.with_change(tree, *changes[i].change, source_.revision)
                  : objects_.with_difference(tree, base(), changed);
     } catch (const SourceConflict& error) {
-      fail_together(changes, i, error.what());
+      fail_together(changes, i, error.place());
     }
   }
-  return tree;
+  return together_[key] = tree;
 }
 
 void SourceTrees::fail_together(const std::vector<NamedChange>& changes, std::size_t failed, const std::string& place) {
-  const auto sentence = [&](const std::string& other, const std::string& where) -> SourceConflict {
-    return SourceConflict(other + " and " + changes[failed].name + " meet in " + where);
-  };
-  constexpr std::string_view kBegin = "does not apply: ";
-  const auto bare = [&](const std::string& text) {
-    return text.starts_with(kBegin) ? text.substr(kBegin.size()) : text;
-  };
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < failed; ++i) others.push_back(changes[i].name);
   for (std::size_t i = 0; changes.size() > 2 && i < failed; ++i) {
     try {
       with({changes[i], changes[failed]});
-    } catch (const SourceConflict& error) {
-      throw sentence(changes[i].name, bare(place));
+    } catch (const SourceConflict&) {
+      others = {changes[i].name};  // these two are enough
+      break;
     }
   }
-  std::vector<std::string> others;
-  for (std::size_t i = 0; i < failed; ++i) others.push_back(changes[i].name);
-  throw sentence(listed(others), bare(place));
+  throw SourceConflict(listed(others) + " and " + changes[failed].name + " meet in " + place);
 }
 
-std::string SourceTrees::python_problem(const std::string& tree, const std::vector<std::string>& files,
-                                        const std::string& python) {
+std::string SourceTrees::python_problem(const std::string& tree, const std::string& file, const std::string& python) {
   const core::TemporaryFolder folder("compile");
-  std::vector<std::string> command = {python, "-B", "-c",
-                                      "import sys\nfor name, path in zip(sys.argv[1::2], sys.argv[2::2]):\n"
-                                      "    compile(open(path, 'rb').read(), name, 'exec')"};
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const fs::path copy = folder.path() / std::to_string(i);
-    core::write_file_atomically(copy, objects_.text_of(tree, files[i]).value_or(""));
-    command.insert(command.end(), {files[i], copy.string()});
-  }
-  const core::CommandResult result = core::run_command(command);
+  const fs::path copy = folder.path() / "source";
+  core::write_file_atomically(copy, objects_.text_of(tree, file).value_or(""));
+  const core::CommandResult result =
+      core::run_command({python, "-B", "-c", "import sys; compile(open(sys.argv[2], 'rb').read(), sys.argv[1], 'exec')",
+                         file, copy.string()});
   if (result.start_error != 0 || result.is_success()) return "";  // without Python here, the run will tell
   return python_words(result.err);
 }
@@ -123,13 +114,10 @@ void SourceTrees::check(const std::string& tree, const std::string& label, const
   const fs::path passed = objects_.git_dir().parent_path() / "checked" / (tree + "-" + what.substr(0, 8));
   std::error_code ignored;
   if (fs::exists(passed, ignored)) return;
-  std::vector<std::string> files = objects_.changed_files(base(), tree);
-  files.erase(std::remove_if(files.begin(), files.end(), [](const auto& file) { return !is_python(file); }),
-              files.end());
-  for (const std::string& file : files) {
-    const std::string problem = python_problem(tree, {file}, python);
+  for (const std::string& file : objects_.changed_files(base(), tree)) {
+    const std::string problem = is_python(file) ? python_problem(tree, file, python) : "";
     if (problem.empty()) continue;
-    if (objects_.text_of(base(), file) && !python_problem(base(), {file}, python).empty()) continue;
+    if (objects_.text_of(base(), file) && !python_problem(base(), file, python).empty()) continue;
     refuse_change(label + ": " + file + " no longer compiles, " + problem);
   }
   if (!source_.check.empty()) {

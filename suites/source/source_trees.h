@@ -21,7 +21,7 @@ struct NamedChange {
 
 class SourceTrees {
  public:
-  /// Throws as SourceObjects does, and as pin_source().
+  /// Throws as SourceObjects does.
   SourceTrees(const TrainerSource& source, const std::filesystem::path& cache);
 
   const std::string& base() const { return source_.base_tree; }
@@ -40,12 +40,13 @@ class SourceTrees {
   const std::string& alone(const NamedChange& change);
   [[noreturn]] void fail_together(const std::vector<NamedChange>& changes, std::size_t failed,
                                   const std::string& place);
-  std::string python_problem(const std::string& tree, const std::vector<std::string>& files, const std::string& python);
+  std::string python_problem(const std::string& tree, const std::string& file, const std::string& python);
 
   TrainerSource source_;
   std::filesystem::path cache_;
   SourceObjects objects_;
-  std::map<const SourceChange*, std::string> alone_;  ///< trees
+  std::map<const SourceChange*, std::string> alone_;                  ///< trees
+  std::map<std::vector<const SourceChange*>, std::string> together_;  ///< trees
 };
 
 /// Sets the tree that all changes start from, if it is not set: a plan that is made again later then starts from the

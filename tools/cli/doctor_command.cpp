@@ -47,10 +47,6 @@ struct Check {
   std::string enables;
 };
 
-std::string first_line(const std::string& text) {
-  return printable(text.substr(0, text.find('\n')));
-}
-
 Check check_program() {
   const core::BuildInfo& build = core::build_info();
   return {"nanobench", "nanobench", "ok", core::version_text() + ", " + build.compiler + ", " + build.build_type,
@@ -138,7 +134,7 @@ Check loaded_gpu_plugin(const fs::path& file) {
   const core::CommandResult answer =
       core::run_command({engine_program().string(), "--plugin-info"}, {.seconds = kEngineSeconds});
   if (!answer.is_success()) {
-    const std::string reason = first_line(answer.err.empty() ? answer.out : answer.err);
+    const std::string reason = printable(first_line(answer.err.empty() ? answer.out : answer.err));
     check.found = file.string() + (answer.is_timed_out ? " does not answer" : " does not load: " + reason);
     return check;
   }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/base/digest.h"
+#include "core/base/text.h"
 #include "core/process/command.h"
 
 namespace nanobench::tools {
@@ -24,18 +25,6 @@ std::optional<std::string> git(const fs::path& folder, const std::vector<std::st
   return std::move(result.out);
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-/// Splits text into pieces that end with NUL.
-std::vector<std::string> pieces(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string piece; std::getline(in, piece, '\0');) all.push_back(piece);
-  return all;
-}
-
 using FileStates = std::map<std::string, std::string>;  ///< "MODE OBJECT STAGE" by path relative to the root
 
 /// The files of the index.
@@ -43,7 +32,7 @@ std::optional<FileStates> tracked_files(const fs::path& root) {
   const std::optional<std::string> listed = git(root, {"ls-files", "-z", "--stage"});
   if (!listed) return std::nullopt;
   FileStates files;
-  for (const std::string& line : pieces(*listed)) {
+  for (const std::string& line : core::pieces_of(*listed)) {
     const std::size_t tab = line.find('\t');
     if (tab != std::string::npos) files[line.substr(tab + 1)] += line.substr(0, tab);
   }
@@ -55,7 +44,7 @@ bool apply_changes(const fs::path& root, FileStates& files) {
   const std::optional<std::string> changed = git(root, {"diff-files", "-z", "--name-only"});
   if (!changed) return false;
   std::vector<std::string> words = {"hash-object", "--"};
-  for (const std::string& name : pieces(*changed)) {
+  for (const std::string& name : core::pieces_of(*changed)) {
     std::error_code ignored;
     const fs::file_status status = fs::symlink_status(root / name, ignored);
     if (fs::is_regular_file(status)) {
