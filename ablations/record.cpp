@@ -60,6 +60,7 @@ Record read_record(const Json& json, const std::string& source) {
   check_patch(record.patch, source, "/patch");
   if (object.find("published") != nullptr) record.published = read_figures(object.object("published"));
   record.changes = object.strings_or_empty("changes");
+  record.note = object.string_or("note", "");
   object.finish();
   return record;
 }

@@ -42,7 +42,9 @@ struct Record {
   core::Json patch;                   ///< object over TrainConfig, applied after the features
   PublishedFigures published;
   std::vector<std::string> changes;  ///< short phrases: what changed from the parent
-  std::string source;                ///< the file it was read from, for messages
+  /// Where the published figures are of another script than this configuration, or it lacks something; else empty.
+  std::string note;
+  std::string source;  ///< the file it was read from, for messages
 };
 
 /// Throws Error{kInvalidArgument} with `source` and the JSON pointer.

@@ -262,6 +262,12 @@ struct InitConfig {
   double scalar_std = 0.0;     ///< noise added to the initial scalars
   double resid_lambda = 1.1;   ///< of model.residual_scaling
   double bigram_lambda = 0.1;  ///< of model.bigram
+  // With scheme kRecords. Absent: as the fields above and model.linear_init_std say.
+  std::optional<double> value_table_std;  ///< of the value tables: N(0, std^2) (#49 on)
+  std::optional<double> lm_head_std;      ///< of the head, and of a table that starts as the head: N(0, std^2) (#51 on)
+  std::optional<double> attention_std;    ///< model.linear_init_std of attention's matrices (#53 on)
+  /// Attention's output projections begin like linear layers, whatever output_projections is (#64 on).
+  bool linear_attention_outputs = false;
   std::optional<std::string> note;
 };
 

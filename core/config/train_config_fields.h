@@ -304,6 +304,16 @@ void visit_fields(Visitor& v, InitConfig& c) {
   v.field({"output_projections", "The last matrix of each attention and each MLP: zero, or like a linear layer."},
           c.output_projections);
   v.field({"lm_head", "The head's matrix: zero, or like a linear layer."}, c.lm_head);
+  v.field({"value_table_std", "Standard deviation of the value tables; null: 1."}, c.value_table_std, 0.0, 1e3);
+  v.field({"lm_head_std",
+           "The head, and a token table that starts as the head, are normal with this standard deviation; null: as "
+           "lm_head and embeddings say."},
+          c.lm_head_std, 0.0, 1e3);
+  v.field({"attention_std", "linear_init_std of the matrices of attention; null: as model.linear_init_std says."},
+          c.attention_std, 0.0, 1e3);
+  v.field({"linear_attention_outputs",
+           "The output projections of attention begin like linear layers, whatever output_projections says."},
+          c.linear_attention_outputs);
   v.active_always();
   v.field({"zero_init_std",
            "Standard deviation of matrices that start at zero otherwise, times the root of their "

@@ -47,11 +47,11 @@ void CausalSelfAttention::add_projections(Parameters& parameters, const std::str
   } else if (model_.qkv_rows == QkvRows::kStacked) {
     qkv_ = add_joined_qkv(parameters, config_, prefix, "c_attn.weight", "c_attn.bias");
   } else {
-    c_q_ = add_linear(parameters, config_, prefix + "c_q", LinearRole::kInner);
-    c_k_ = add_linear(parameters, config_, prefix + "c_k", LinearRole::kInner);
-    c_v_ = add_linear(parameters, config_, prefix + "c_v", LinearRole::kInner);
+    c_q_ = add_linear(parameters, config_, prefix + "c_q", LinearRole::kAttention);
+    c_k_ = add_linear(parameters, config_, prefix + "c_k", LinearRole::kAttention);
+    c_v_ = add_linear(parameters, config_, prefix + "c_v", LinearRole::kAttention);
   }
-  c_proj_ = add_linear(parameters, config_, prefix + "c_proj", LinearRole::kOutput);
+  c_proj_ = add_linear(parameters, config_, prefix + "c_proj", LinearRole::kAttentionOutput);
 }
 
 /// Its weight is undefined if q, k and v have matrices of their own.

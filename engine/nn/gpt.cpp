@@ -18,8 +18,19 @@ namespace {
 
 constexpr double kSigmoidSkip = -1.5;  // the records' initial weight
 
+/// A normal table or matrix of this standard deviation. What starts at zero can be moved away from it.
+InitRule normal_rule(double std) {
+  return std == 0.0 ? InitRule::kZero : InitRule::kNormal;
+}
+
+/// Whether the token table begins with the head's values.
+bool starts_as_head(const ModelConfig& model) {
+  return model.tied_head || model.untie_step;
+}
+
 InitRule table_rule(const TrainConfig& config) {
   if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  if (config.init.lm_head_std && starts_as_head(config.model)) return normal_rule(*config.init.lm_head_std);
   switch (config.init.embeddings) {
     case TableInit::kNormal: return InitRule::kNormal;
     case TableInit::kLinear: return InitRule::kLinear;
@@ -35,7 +46,13 @@ LossRounding loss_rounding(const PrecisionConfig& precision, Pass pass) {
 
 InitRule head_rule(const TrainConfig& config) {
   if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  if (config.init.lm_head_std) return normal_rule(*config.init.lm_head_std);
   return config.init.lm_head == MatrixInit::kZero ? InitRule::kZero : InitRule::kLinear;
+}
+
+InitRule value_table_rule(const TrainConfig& config) {
+  if (config.init.scheme == InitScheme::kGpt2) return InitRule::kGpt2;
+  return normal_rule(config.init.value_table_std.value_or(1.0));
 }
 
 /// Those with which the layer of model.mudd begins like one without.
@@ -84,6 +101,7 @@ void GPT::add_tables() {
   const bool is_gpt2 = config_.init.scheme == InitScheme::kGpt2;
   const InitRule normal = is_gpt2 ? InitRule::kGpt2 : InitRule::kNormal;
   Parameter table{.name = "embed.weight", .rule = table_rule(config_)};
+  if (starts_as_head(config_.model)) table.std = config_.init.lm_head_std;
   if (is_gpt2) table.zero_rows_from = config_.model.vocab_size;
   if (config_.model.untie_step) {  // it starts as the head
     table.rule = head_rule(config_);
@@ -98,16 +116,22 @@ void GPT::add_tables() {
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < values.num_tables; ++i)
     names.push_back("value_embeds.embed." + std::to_string(i) + ".weight");
+  const InitRule rule = value_table_rule(config_);
+  const std::optional<double> std = config_.init.value_table_std;
   if (values.layout == ValueTableLayout::kJoined) {
-    value_tables_.push_back(
-        parameters_.add({.name = "value_embeds.weight", .rule = normal, .pieces = names, .pieces_are_columns = true}));
+    value_tables_.push_back(parameters_.add(
+        {.name = "value_embeds.weight", .rule = rule, .std = std, .pieces = names, .pieces_are_columns = true}));
   } else {
-    for (const std::string& name : names) value_tables_.push_back(parameters_.add({.name = name, .rule = normal}));
+    for (const std::string& name : names)
+      value_tables_.push_back(parameters_.add({.name = name, .rule = rule, .std = std}));
   }
 }
 
 void GPT::add_head() {
-  lm_head_ = config_.model.tied_head ? embed_ : parameters_.add({.name = "lm_head.weight", .rule = head_rule(config_)});
+  lm_head_ =
+      config_.model.tied_head
+          ? embed_
+          : parameters_.add({.name = "lm_head.weight", .rule = head_rule(config_), .std = config_.init.lm_head_std});
 }
 
 Norm GPT::add_norm(const std::string& name) {

@@ -38,8 +38,9 @@ struct Linear {
   at::Tensor operator()(const at::Tensor& x, const Rounding& rounding) const;
 };
 
-/// Output projections of attention and MLP have their own initialisation rule (InitConfig::output_projections).
-enum class LinearRole { kInner, kOutput };
+/// Output projections have their own initialisation rule (InitConfig::output_projections), and so have the matrices of
+/// attention (attention_std, linear_attention_outputs).
+enum class LinearRole { kInner, kOutput, kAttention, kAttentionOutput };
 
 /// Adds `name`.weight [out, in], or [in, out] if it is transposed, and, with model.bias, `name`.bias to the parameters.
 Linear add_linear(Parameters& parameters, const TrainConfig& config, const std::string& name, LinearRole role,

@@ -46,9 +46,10 @@ double initial_value(const Parameter& parameter, InitRule rule, const TrainConfi
                      std::uint64_t index) {
   const auto fan_in = static_cast<double>(fan_in_of(parameter));
   switch (rule) {
-    case InitRule::kNormal: return random.normal(index);
+    case InitRule::kNormal: return parameter.std.value_or(1.0) * random.normal(index);
     case InitRule::kLinear: {
-      const double bound = config.model.linear_init_std ? std::numbers::sqrt3 * *config.model.linear_init_std : 1.0;
+      const std::optional<double> std = parameter.std ? parameter.std : config.model.linear_init_std;
+      const double bound = std ? std::numbers::sqrt3 * *std : 1.0;
       return (2.0 * random.uniform(index) - 1.0) * bound / std::sqrt(fan_in);
     }
     case InitRule::kUniform: return (2.0 * random.uniform(index) - 1.0) / std::sqrt(fan_in);

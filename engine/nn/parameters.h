@@ -30,6 +30,7 @@ struct Parameter {
   ParameterGroup group = ParameterGroup::kScalars;
   InitRule rule = InitRule::kScalar;
   std::vector<double> values;  ///< initial values of kScalar, one per element or one for all
+  std::optional<double> std;   ///< in place of the 1 of kNormal, or of model.linear_init_std in kLinear
   std::int64_t matrices = 1;   ///< matrices that the optimiser splits it into (MuonParameter)
   /// Columns of one of `matrices`, if they are pieces of its memory instead of its rows.
   std::optional<std::int64_t> matrix_columns;

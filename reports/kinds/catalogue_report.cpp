@@ -244,6 +244,7 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   list.add("date", "date", record.date);
   list.add("parent", "parent", record.parent ? text_cell(*record.parent) : missing_cell());
   list.add("changes", "changed", joined(record.changes, "; "));
+  list.add_if("note", "note", record.note);
   add_published(list, record.published);
   list.add("source", "file", record.source);
   head.facts = std::move(list.facts);

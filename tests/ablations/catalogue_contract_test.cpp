@@ -114,25 +114,30 @@ TEST(CatalogueContract, RecordsHaveOneRootAndTheirFeaturesTakeEffect) {
   }
 }
 
+/// The clock over the timed steps of the published run.
+double timed_seconds(const PublishedFigures& published, std::int64_t untimed_steps) {
+  return *published.step_avg_ms * static_cast<double>(*published.steps - untimed_steps) / 1000;
+}
+
 TEST(CatalogueContract, RecordsRideWithTheirPublishedFigures) {
   for (const Record* record : embedded_catalogue().records()) {
     EXPECT_FALSE(record->changes.empty()) << record->id;
     const PublishedFigures& published = record->published;
-    ASSERT_TRUE(published.minutes && published.steps && published.step_avg_ms && published.final_val_loss)
-        << record->id;
+    EXPECT_TRUE(published.minutes.has_value()) << record->id;
     EXPECT_NE(published.source.find("modded-nanogpt"), std::string::npos);
+    const bool has_log = published.steps && published.step_avg_ms && published.final_val_loss;
+    EXPECT_TRUE(has_log || is_sentence(record->note)) << record->id << " has no log; its note must say so";
+    if (!has_log) continue;
     const core::TrainConfig config = resolve_record(embedded_catalogue(), record->id);
-    EXPECT_EQ(*published.steps, config.run.stop_after) << record->id;
-    EXPECT_EQ(*published.steps, config.schedule.total_steps()) << record->id;
+    EXPECT_EQ(config.schedule.total_steps(), config.run.stop_after) << record->id;
+    EXPECT_TRUE(*published.steps == config.run.stop_after || is_sentence(record->note))
+        << record->id << " has other steps than its log; its note must say why";
     EXPECT_EQ(*published.tokens_per_step, config.data.tokens_per_step()) << record->id;
-    const auto timed_seconds = [&](std::int64_t untimed) {
-      return *published.step_avg_ms * static_cast<double>(*published.steps - untimed) / 1000;
-    };
     if (published.train_seconds) {
-      EXPECT_NEAR(*published.train_seconds, timed_seconds(config.run.untimed_steps), 0.2) << record->id;
+      EXPECT_NEAR(*published.train_seconds, timed_seconds(published, config.run.untimed_steps), 0.2) << record->id;
     } else {  // the step time of #2 and #3 was made from the minutes, that of #1 was not
       EXPECT_LE(record->number, 3);
-      EXPECT_NEAR(*published.minutes, timed_seconds(0) / 60, 0.7) << record->id;
+      EXPECT_NEAR(*published.minutes, timed_seconds(published, 0) / 60, 0.7) << record->id;
     }
   }
 }

@@ -43,7 +43,10 @@ void try_one(const ResolveRequest& request, const Resolved& base, Tally& tally) 
     return expect_reason(error, request);
   }
   EXPECT_NO_THROW(core::check_train_config(resolved.config, "resolved")) << described(request);
-  for (const auto& [id, value] : request.settings) EXPECT_EQ(resolved.effective.at(id), value) << described(request);
+  for (const auto& [id, value] : request.settings) {
+    const auto found = resolved.effective.find(id);
+    EXPECT_EQ(found == resolved.effective.end() ? "no value" : found->second, value) << described(request);
+  }
   if (resolved.config.digest() != base.config.digest()) {
     ++tally.acting;
     return;

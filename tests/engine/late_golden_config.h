@@ -41,8 +41,8 @@ inline void translate_gate_set(Json& set) {
   set.erase("outputs");
 }
 
-/// The configuration of a case. Throws for one with a mechanism that the program does not have.
-inline TrainConfig late_golden_config(Json config, const std::string& source) {
+/// A case in this program's schema, without initial values.
+inline Json late_golden_json(Json config) {
   for (auto& [name, group] : config["optimizer"].items()) {
     if (name != "families") rename_decay(group);
   }
@@ -81,7 +81,12 @@ inline TrainConfig late_golden_config(Json config, const std::string& source) {
   for (const Json& stage : rate.value("stages", Json::array()))
     stages.push_back({{"from", stage[0]}, {"factor", stage[1]}});
   rate["stages"] = stages;
-  return read_train_config(config, source);
+  return config;
+}
+
+/// The configuration of a case. Throws for one with a mechanism that the program does not have.
+inline TrainConfig late_golden_config(const Json& config, const std::string& source) {
+  return read_train_config(late_golden_json(config), source);
 }
 
 }  // namespace nanobench::core::testing

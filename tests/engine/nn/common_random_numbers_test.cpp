@@ -14,9 +14,10 @@ namespace {
 
 /// Features that are themselves about how parameters begin.
 const std::set<std::string> kInitialValues = {
-    "initialization",  "output_projection_init",  "head_init",  "embedding_init",
-    "linear_init_std", "linear_init_rounding",    "head_tying", "unet_skip_gate",
-    "head_untying",    "attention_weight_scaling"};
+    "initialization",     "output_projection_init",   "head_init",        "embedding_init",
+    "linear_init_std",    "linear_init_rounding",     "head_tying",       "unet_skip_gate",
+    "head_untying",       "attention_weight_scaling", "value_table_init", "attention_init",
+    "bigram_weight_init", "attention_output_init"};
 
 std::map<std::string, at::Tensor> common_random_numbers_initial(const TrainConfig& config) {
   GPT model(config, at::kFloat);

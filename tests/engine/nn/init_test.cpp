@@ -71,6 +71,46 @@ TEST(Init, JoinedMatricesBeginAsTheSeparateOnes) {
                 at::cat({separate.at("value_embeds.embed.0.weight"), separate.at("value_embeds.embed.1.weight")}, 1)));
 }
 
+/// Records #49 to #70 give value tables, head and attention initial values of their own.
+TEST(Init, TablesHeadAndAttentionHaveStandardDeviationsOfTheirOwn) {
+  TrainConfig config = small_config();
+  config.model.merged_qkvo = MergedQkvo::kRows;
+  config.model.linear_init_std = 0.5;
+  config.init.lm_head = MatrixInit::kLinear;
+  const auto usual = initial_parameters(config);
+  config.init.value_table_std = 0.01;
+  config.init.lm_head_std = 0.005;
+  config.init.attention_std = 1.0;
+  config.init.linear_attention_outputs = true;
+  const auto late = initial_parameters(config);
+  EXPECT_TRUE(
+      at::allclose(late.at("value_embeds.embed.0.weight"), 0.01 * usual.at("value_embeds.embed.0.weight"), 1e-6, 0.0));
+  EXPECT_NEAR(late.at("lm_head.weight").std().item<double>(), 0.005, 0.0005);
+  EXPECT_TRUE(at::equal(late.at("embed.weight"), usual.at("embed.weight")));
+  const at::Tensor before = usual.at("blocks.1.attn.qkvo_w"), after = late.at("blocks.1.attn.qkvo_w");
+  EXPECT_TRUE(at::allclose(after.narrow(0, 0, 96), 2.0 * before.narrow(0, 0, 96), 1e-6, 0.0));
+  EXPECT_EQ(before.narrow(0, 96, 32).abs().max().item<double>(), 0.0);
+  EXPECT_NEAR(after.narrow(0, 96, 32).std().item<double>(), 1.0 / std::sqrt(32.0), 0.02);
+  EXPECT_EQ(late.at("blocks.1.mlp.c_proj.weight").abs().max().item<double>(), 0.0);
+
+  config.init.value_table_std = 0.0;
+  EXPECT_EQ(initial_parameters(config).at("value_embeds.embed.1.weight").abs().max().item<double>(), 0.0);
+}
+
+/// A table that is the head, or begins as it, takes the head's standard deviation.
+TEST(Init, ATableThatIsTheHeadBeginsAsTheHead) {
+  TrainConfig config = small_config();
+  config.model.vocab_pad_embeddings = true;
+  config.init.lm_head_std = 0.005;
+  config.model.untie_step = 3;
+  const auto untied = initial_parameters(config);
+  EXPECT_TRUE(at::equal(untied.at("embed.weight"), untied.at("lm_head.weight")));
+  config.model.untie_step.reset();
+  config.model.tied_head = true;
+  const at::Tensor tied = initial_parameters(config).at("embed.weight");
+  EXPECT_NEAR(tied.std().item<double>(), 0.005, 0.0005);
+}
+
 /// Tables of more numbers than a thread draws at a time.
 TEST(Init, IsTheSameForAnyNumberOfThreads) {
   TrainConfig config = small_config();
