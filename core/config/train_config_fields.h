@@ -309,7 +309,7 @@ void visit_fields(Visitor& v, InitConfig& c) {
            "The head, and a token table that starts as the head, are normal with this standard deviation; null: as "
            "lm_head and embeddings say."},
           c.lm_head_std, 0.0, 1e3);
-  v.field({"attention_std", "linear_init_std of the matrices of attention; null: as model.linear_init_std says."},
+  v.field({"attention_std", "In place of model.linear_init_std for the matrices of attention; null: that."},
           c.attention_std, 0.0, 1e3);
   v.field({"linear_attention_outputs",
            "The output projections of attention begin like linear layers, whatever output_projections says."},

@@ -154,7 +154,7 @@ TEST(AblateCommand, RefusesInOneSentence) {
       {ablate("sweep", {"--axis", "/optimizer/hidden_matrices/lrr=1"}), "did you mean \"lr\""},
       {ablate("a_a", {"--engine", "{\"loss"}), "--engine"},
       {ablate("a_a", {"--save", "nowhere/x.json"}), "nowhere"},
-      {{"ablate", "--base", "record:71", "--design", "a_a"}, "record71"},
+      {{"ablate", "--base", "record:171", "--design", "a_a"}, "record171"},
   };
   expect_refusals(shell, cases);
 }
