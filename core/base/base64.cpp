@@ -16,7 +16,8 @@ std::string to_base64(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::string_view group = bytes.substr(i, 3);
     std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0);
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0);
     for (std::size_t k = 0; k < kGroup; ++k) text += k <= group.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
   }
   return text;

@@ -6,8 +6,12 @@ namespace nanobench::core {
 namespace {
 
 TEST(Base64, KnownTexts) {  // RFC 4648, section 10
-  const std::pair<const char*, const char*> kKnown[] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},
-                                                        {"foo", "Zm9v"},  {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
+  const std::pair<const char*, const char*> kKnown[] = {{"", ""},
+                                                        {"f", "Zg=="},
+                                                        {"fo", "Zm8="},
+                                                        {"foo", "Zm9v"},
+                                                        {"foob", "Zm9vYg=="},
+                                                        {"fooba", "Zm9vYmE="},
                                                         {"foobar", "Zm9vYmFy"}};
   for (const auto& [bytes, text] : kKnown) {
     EXPECT_EQ(to_base64(bytes), text);
