@@ -355,16 +355,20 @@ class Shrink {
     for (core::WindowStage& stage : to_.attention.window.schedule.stages) stage.from = fewer_steps(stage.from);
     for (core::DataStage& stage : to_.data.stages) stage.from = fewer_steps(stage.from);
     for (core::RateStage& stage : to.learning_rate.stages) stage.from = fewer_steps(stage.from);
-    for (core::TargetStage& stage : to_.loss.multi_token) {
-      stage.from = fewer_steps(stage.from);
-      stage.to = std::max(stage.to / static_cast<double>(scale_.steps_divisor), static_cast<double>(stage.from + 1));
-    }
+    for (core::TargetStage& stage : to_.loss.multi_token) shrink_weight_stage(stage);
+    for (core::WeightStage& stage : to_.loss.prefix) shrink_weight_stage(stage);
     shrink_untie_step();
     if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
       to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
+  }
+
+  template <class Stage>
+  void shrink_weight_stage(Stage& stage) {
+    stage.from = fewer_steps(stage.from);
+    stage.to = std::max(stage.to / static_cast<double>(scale_.steps_divisor), static_cast<double>(stage.from + 1));
   }
 
   /// A step at which the head is updated.

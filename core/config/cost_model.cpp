@@ -254,6 +254,7 @@ class Counter {
       element_wise(kBlendTwo, (mlp_layers_ + attentions) * stream, 2, size_.stream);
       element_wise(kSkip, attentions * stream, 2, size_.stream);
     }
+    if (model_.two_lanes.first_layer) second_lane();
     if (model_.mudd.hidden > 0) coefficients();
     for (std::size_t i = 0; i < model_.xsa_layers.size(); ++i) element_wise(kXsa, stream, 2, size_.product);
     if (model_.residual_scaling == ResidualScaling::kBlock) element_wise(kBlendTwo, layers_ * stream, 2, size_.stream);
@@ -293,6 +294,15 @@ class Counter {
       add(OpFamily::kAttention, CostPhase::kBackward, pairs * (8 * width_ + heads * (kSoftmax.backward + 4)),
           8 * tokens_ * width_ * size_.product);
     }
+  }
+
+  /// model.two_lanes: what each sublayer makes is added once more, and the mean of both lanes.
+  void second_lane() {
+    double sublayers = 0;
+    for (std::int64_t layer = *model_.two_lanes.first_layer; layer < model_.num_layers; ++layer)
+      sublayers += (model_.has_attention(layer) ? 1 : 0) + (model_.has_mlp(layer) ? 1 : 0);
+    element_wise(kBlendTwo, sublayers * tokens_ * width_, 2, size_.stream);
+    element_wise(kSkip, tokens_ * width_, 2, size_.stream);
   }
 
   /// model.mudd: the activations of two MLPs and nineteen products with the stream; their matrices are linear layers.

@@ -52,7 +52,8 @@ bool has_early_attention(Query query) {
 }
 
 bool has_one_target(Query query) {
-  return query.config.loss.multi_token.empty() && !query.config.model.logit_cap.scale;
+  const LossConfig& loss = query.config.loss;
+  return loss.multi_token.empty() && loss.prefix.empty() && !query.config.model.logit_cap.scale;
 }
 
 bool has_whole_matrix_units(Query query) {
@@ -88,7 +89,7 @@ const KernelCondition kEarlyAttention{
      "/model/paired_head_layers", "/model/rope/pairing", "/model/xsa_layers", "/model/generated_gates/hidden"},
     has_early_attention};
 const KernelCondition kOneTarget{"one target a token, and the softcap of records up to 53",
-                                 {"/loss/multi_token", "/model/logit_cap/scale"},
+                                 {"/loss/multi_token", "/loss/prefix", "/model/logit_cap/scale"},
                                  has_one_target};
 const KernelCondition kFloat32Loss{"a loss in float32", {"/precision/cross_entropy"}, [](Query query) {
                                      return query.config.precision.cross_entropy == StoredPrecision::kFloat32;

@@ -35,6 +35,15 @@ void check_stream(const ConfigChecker& check, const ModelConfig& model) {
       {"/model/residual_scaling", "/model/generated_gates/hidden", "/model/late_attention_input/first_layer",
        "/model/mudd/hidden", "/model/skip/tap", "/model/bigram/x0_included"},
       "these belong to the scaling \"sublayer\"");
+  const std::optional<std::int64_t>& lanes = model.two_lanes.first_layer;
+  check.require(!lanes || (has_sublayers && *lanes < model.num_layers && model.has_layer(*lanes)),
+                {"/model/two_lanes/first_layer", "/model/residual_scaling", "/model/num_layers", "/model/skip_layers"},
+                "two lanes begin at a layer that exists, and need the scaling \"sublayer\"");
+  check.exclude(
+      lanes && (model.late_attention_input.first_layer || model.mudd.hidden > 0 || model.generated_gates.hidden > 0),
+      {"/model/two_lanes/first_layer", "/model/late_attention_input/first_layer", "/model/mudd/hidden",
+       "/model/generated_gates/hidden"},
+      "these read the one stream of a layer; set two_lanes/first_layer to null");
   const LateAttentionConfig& late = model.late_attention_input;
   check.require(!late.first_layer || (late.source_layer < *late.first_layer && *late.first_layer < model.num_layers &&
                                       model.has_layer(late.source_layer)),
@@ -257,21 +266,28 @@ void check_families(const ConfigChecker& check, const TrainConfig& config) {
                 "owners have whole parameters; set gradient_sums to \"all_processes\"");
 }
 
-void check_loss(const ConfigChecker& check, const TrainConfig& config) {
-  const std::vector<TargetStage>& stages = config.loss.multi_token;
+/// Stages of weights of targets.
+template <class Stage>
+void check_weight_stages(const ConfigChecker& check, const std::vector<Stage>& stages, const char* place) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    check.require(i == 0 ? stages[i].from == 0 : stages[i - 1].from < stages[i].from, {"/loss/multi_token"},
+    check.require(i == 0 ? stages[i].from == 0 : stages[i - 1].from < stages[i].from, {place},
                   "the first stage must begin at step 0, and each after the one before it");
-    check.require(!stages[i].start.empty() && stages[i].start.size() == stages[i].end.size() &&
-                      stages[i].to > static_cast<double>(stages[i].from),
-                  {"/loss/multi_token"},
-                  "stage " + late_text(static_cast<std::int64_t>(i)) +
-                      " needs as many weights at its start as at its end, and an end after its start");
+    check.require(stages[i].to > static_cast<double>(stages[i].from), {place},
+                  "stage " + late_text(static_cast<std::int64_t>(i)) + " needs an end after its start");
   }
+}
+
+void check_loss(const ConfigChecker& check, const TrainConfig& config) {
+  const LossConfig& loss = config.loss;
+  check_weight_stages(check, loss.multi_token, "/loss/multi_token");
+  check_weight_stages(check, loss.prefix, "/loss/prefix");
+  for (const TargetStage& stage : loss.multi_token)
+    check.require(!stage.start.empty() && stage.start.size() == stage.end.size(), {"/loss/multi_token"},
+                  "the stage from step " + late_text(stage.from) + " needs as many weights at its start as at its end");
   const ModelConfig& model = config.model;
-  const bool is_late = !stages.empty() || model.logit_cap.scale.has_value();
+  const bool is_late = !loss.multi_token.empty() || !loss.prefix.empty() || model.logit_cap.scale.has_value();
   check.exclude(is_late && config.precision.cross_entropy == StoredPrecision::kBfloat16,
-                {"/precision/cross_entropy", "/loss/multi_token", "/model/logit_cap/scale"},
+                {"/precision/cross_entropy", "/loss/multi_token", "/loss/prefix", "/model/logit_cap/scale"},
                 "several targets and this cap have a loss in float32; set cross_entropy to \"float32\"");
   check.exclude(model.logit_cap.scale && model.logit_softcap, {"/model/logit_cap/scale", "/model/logit_softcap"},
                 "logits have one cap; set logit_softcap to null");

@@ -46,6 +46,15 @@ struct SkipConfig {
   SkipTap tap = SkipTap::kOutput;  ///< kAfterAttention (#73 to #76): c is the stream between attention and MLP
 };
 
+/// Two residual streams from a layer on (#73 to #76): attention reads the first, the MLP the second. What either makes
+/// is added to both, each with learned numbers of its own, and the head reads their mean.
+struct TwoLanesConfig {
+  std::optional<std::int64_t> first_layer;  ///< null: there is one lane
+  /// Where x0 and the pair's row are added: kAttentionOutput (#73): to what attention makes, so to both lanes,
+  /// weighted; kLane0 (#74 on): to the first lane, and what attention makes then has no weight before first_layer.
+  LaneInjection injection = LaneInjection::kAttentionOutput;
+};
+
 /// The attention of the last layers reads the norm of an earlier layer's output in place of its own input (#77 on).
 struct LateAttentionConfig {
   std::optional<std::int64_t> first_layer;  ///< null: none does
@@ -152,6 +161,7 @@ struct ModelConfig {
   /// Where x0 and the pair's row are added: at the start of each layer, or (#73 on) after its attention; then the first
   /// pair's row is added before layer 0 and not in it.
   EmbeddingInjection x0_injection = EmbeddingInjection::kBlockStart;
+  TwoLanesConfig two_lanes;  ///< needs kSublayer
   LateAttentionConfig late_attention_input;
   MuddConfig mudd;
   /// What it makes takes the place of learned numbers: xsa_alphas, the gates of heads (without sigmoid), x0_lambdas and
@@ -187,6 +197,8 @@ struct ModelConfig {
   /// kUpperHalf: dimensions from E / 2 on. kQuarters: E / 4 to E / 2 and 3 E / 4 to E, which stand still where pairs
   /// are halves.
   KeyOffsetDims key_offset_dims = KeyOffsetDims::kUpperHalf;
+  /// kInPlace: each key is read after the one before it was written, so that all have the first one's numbers there.
+  KeyOffsetCopy key_offset_copy = KeyOffsetCopy::kShifted;
   bool mlp_proj_transposed = false;  ///< the second matrix of the MLP is stored as (hidden, C)
   bool mlp_fc_transposed = false;  ///< the first matrix of the MLP is stored as (C, hidden); Muon scales by that shape
   std::int64_t attention_gate_dim = 0;  ///< G > 0: a learned sigmoid gate a head, of the first G normalised features

@@ -53,6 +53,19 @@ void visit_fields(Visitor& v, SkipConfig& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, TwoLanesConfig& c) {
+  v.field({"first_layer",
+           "The first layer with two residual streams, of which attention reads one and the MLP the "
+           "other; null: there is one.",
+           "layers"},
+          c.first_layer, 0, 1023);
+  v.field({"injection",
+           "What gets the embedding and the pair's row: the output of attention, or the first stream; the output of "
+           "attention then has no weight in the layers before."},
+          c.injection);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, LateAttentionConfig& c) {
   v.field({"first_layer", "From this layer on attention reads an earlier output; null: nowhere.", "layer"},
           c.first_layer, 0, 1023);
@@ -137,6 +150,7 @@ void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
       {"x0_injection",
        "The embedding is added at the start of each layer, or after its attention, by learned or generated weights."},
       c.x0_injection);
+  v.group({"two_lanes", "Two residual streams in the last layers."}, c.two_lanes);
   v.group({"late_attention_input", "An earlier layer's output as the input of late attention."},
           c.late_attention_input);
   v.group({"generated_gates", "Numbers of each token in place of learned numbers."}, c.generated_gates);
@@ -164,6 +178,9 @@ void visit_fields_of_late_attention(Visitor& v, ModelConfig& c) {
           c.key_offset_layers, 0, 1023);
   v.field({"key_offset_dims", "Those dimensions: the upper half of a head, or its second and its fourth quarter."},
           c.key_offset_dims);
+  v.field({"key_offset_copy",
+           "Keys take them from the key as it was, or from the one before as it is by then, which spreads the first."},
+          c.key_offset_copy);
 }
 
 /// Fields of layouts of parameters, gates and factors.

@@ -25,7 +25,8 @@ class Lister {
       const bool has_sublayers = model_.residual_scaling == ResidualScaling::kSublayer;
       const Dimensions scaling = has_sublayers ? Dimensions{model_.num_layers, 2} : Dimensions{model_.num_layers};
       scalars("resid_lambdas", scaling);
-      if (has_sublayers) scalars("post_lambdas", scaling);
+      if (has_sublayers)
+        scalars("post_lambdas", model_.two_lanes.first_layer ? Dimensions{model_.num_layers, 2, 2} : scaling);
       const bool is_generated = model_.x0_injection == EmbeddingInjection::kGenerated;
       if (!is_generated) scalars("x0_lambdas", {model_.num_layers});
       if (!is_generated && model_.bigram.rows > 0) scalars("bigram_lambdas", {model_.num_layers});

@@ -9,11 +9,19 @@ namespace {
 
 constexpr double kLastPosition = 0.9999;  // of num_steps: the records' schedule during the extension
 
-/// The last stage that has begun.
-const WindowStage& stage_at(const WindowScheduleConfig& schedule, std::int64_t step) {
-  const auto next = std::find_if(schedule.stages.begin(), schedule.stages.end(),
-                                 [step](const WindowStage& stage) { return stage.from > step; });
-  return *std::prev(next);
+/// The last stage that has begun; nullptr: there are none.
+template <class Stage>
+const Stage* stage_at(const std::vector<Stage>& stages, std::int64_t step) {
+  const auto next =
+      std::find_if(stages.begin(), stages.end(), [step](const Stage& stage) { return stage.from > step; });
+  return next == stages.begin() ? nullptr : &*std::prev(next);
+}
+
+/// How much of a stage from `from` to `to` has passed, 0 to 1.
+template <class Stage>
+double passed(const Stage& stage, std::int64_t step) {
+  const auto from = static_cast<double>(stage.from);
+  return std::min((static_cast<double>(step) - from) / (stage.to - from), 1.0);
 }
 
 /// The trapezoid with stages: none of it is approximate, so the extension has exactly the floor.
@@ -65,7 +73,7 @@ std::optional<std::int64_t> window_tokens(const WindowScheduleConfig& schedule, 
                                           std::int64_t num_steps) {
   if (schedule.type == WindowScheduleType::kNone) return std::nullopt;
   if (schedule.type == WindowScheduleType::kConstant) return schedule.tokens;
-  if (schedule.type == WindowScheduleType::kStages) return stage_at(schedule, step).long_tokens;
+  if (schedule.type == WindowScheduleType::kStages) return stage_at(schedule.stages, step)->long_tokens;
   if (schedule.type == WindowScheduleType::kList) {
     const auto count = static_cast<std::int64_t>(schedule.tokens_list.size());
     return schedule.tokens_list[static_cast<std::size_t>(std::min(count - 1, count * step / (num_steps + 1)))];
@@ -105,7 +113,7 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
   StepWindows windows{.whole = window_tokens(window.schedule, step, schedule.num_steps), .half = {}, .listed = {}};
   if (is_final && window.final_validation_tokens) windows.whole = window.final_validation_tokens;
   if (!window.half_layers.empty()) windows.half = half_window_tokens(attention, windows.whole);
-  if (!window.short_layers.empty()) windows.half = stage_at(window.schedule, step).short_tokens;
+  if (!window.short_layers.empty()) windows.half = stage_at(window.schedule.stages, step)->short_tokens;
   if (is_final && !window.final_validation_layers.empty()) windows.listed = window.final_validation_layers_tokens;
   return windows;
 }
@@ -133,16 +141,17 @@ double grown_attention_scale(const ModelConfig& model, const std::vector<std::in
 }
 
 std::vector<double> target_weights(const LossConfig& loss, std::int64_t step) {
-  const auto next = std::find_if(loss.multi_token.begin(), loss.multi_token.end(),
-                                 [step](const TargetStage& stage) { return stage.from > step; });
-  if (next == loss.multi_token.begin()) return {1.0};
-  const TargetStage& stage = *std::prev(next);
-  const auto from = static_cast<double>(stage.from);
-  const double fraction = std::min((static_cast<double>(step) - from) / (stage.to - from), 1.0);
+  const TargetStage* stage = stage_at(loss.multi_token, step);
+  if (stage == nullptr) return {1.0};
   std::vector<double> weights;
-  for (std::size_t i = 0; i < stage.start.size(); ++i)
-    weights.push_back(stage.start[i] + (stage.end[i] - stage.start[i]) * fraction);
+  for (std::size_t i = 0; i < stage->start.size(); ++i)
+    weights.push_back(stage->start[i] + (stage->end[i] - stage->start[i]) * passed(*stage, step));
   return weights;
+}
+
+double prefix_weight(const LossConfig& loss, std::int64_t step) {
+  const WeightStage* stage = stage_at(loss.prefix, step);
+  return stage == nullptr ? 0.0 : stage->start + (stage->end - stage->start) * passed(*stage, step);
 }
 
 bool window_changes_attention(const ModelConfig& model) {

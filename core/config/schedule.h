@@ -55,6 +55,9 @@ double grown_attention_scale(const ModelConfig& model, const std::vector<std::in
 /// loss.multi_token.
 std::vector<double> target_weights(const LossConfig& loss, std::int64_t step);
 
+/// Weight of the prefix of the next token at step s; 0 without loss.prefix.
+double prefix_weight(const LossConfig& loss, std::int64_t step);
+
 /// Whether anything but the mask changes with the window (model.rope.window_scaling, model.attention_scale_growth).
 bool window_changes_attention(const ModelConfig& model);
 

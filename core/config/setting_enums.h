@@ -37,6 +37,8 @@ enum class MeanAxis { kShape, kRow };
 enum class CautiousCondition { kPositive, kNotNegative };
 enum class ResidualScaling { kNone, kBlock, kSublayer };
 enum class EmbeddingInjection { kBlockStart, kAfterAttention, kGenerated };
+enum class KeyOffsetCopy { kShifted, kInPlace };
+enum class LaneInjection { kAttentionOutput, kLane0 };
 enum class SkipTap { kOutput, kAfterAttention };
 enum class GradientClipType { kNone, kGlobalNorm, kPerParameter };
 enum class LearningRateShape { kTrapezoid, kCosine };
@@ -50,6 +52,7 @@ enum class UpdateScale { kNone, kSqrtRowsOverColumns, kSqrtLargestSide };
 enum class LoaderPosition { kPerRank, kGlobal };  ///< whose position in the token stream (core/data/data_loader.h)
 enum class BatchOrder { kSequential, kShuffled };
 enum class BatchAlignment { kNone, kBos, kDocuments };  ///< where training sequences begin (core/data/data_loader.h)
+enum class CutTarget { kNextDocument, kOwnDocument };
 enum class ShardStorage { kMapped, kRead, kPinned };
 enum class FetchTime { kStepStart, kAfterForward, kAfterBackward };
 enum class TokenDtype { kInt64, kInt32 };

@@ -186,6 +186,9 @@ struct LoaderConfig {
   BatchOrder order = BatchOrder::kSequential;
   BatchAlignment alignment = BatchAlignment::kNone;  ///< of training sequences to documents (#26 on)
   std::optional<std::int64_t> max_document_length;   ///< tokens; longer documents are cut (alignment "documents")
+  /// Target of the last token that is left of a cut document: the token that follows in the sequence, which opens
+  /// another document, as the records have it, or the one that was cut off.
+  CutTarget cut_target = CutTarget::kNextDocument;
   /// Alignment "bos": the sequences of a step are searched for in this many times its tokens.
   std::int64_t search_window = 2;
   ShardStorage storage = ShardStorage::kMapped;  ///< where a shard's tokens are: the file, memory, locked memory
@@ -240,12 +243,23 @@ struct TargetStage {
   std::vector<double> end;
 };
 
+/// A weight over some steps, linear in between.
+struct WeightStage {
+  std::int64_t from = 0;
+  double to = 1.0;  ///< steps; need not be whole
+  double start = 0.0;
+  double end = 0.0;
+};
+
 /// The training loss; validation has the next token alone.
 struct LossConfig {
   std::vector<TargetStage> multi_token;  ///< empty: the next token; else ascending, the first from step 0 (#53 on)
   /// kAll (#79 on): in gradients the softmax counts for all weights at the end of a sequence too, where targets are
   /// missing. The loss is not affected, so they are not quite its gradients.
   TargetNormalizer multi_token_normalizer = TargetNormalizer::kExisting;
+  /// Weight of another target (#88 on): the longest token of the vocabulary that the next token's bytes begin with,
+  /// where there is one. Empty: none; else ascending, the first from step 0.
+  std::vector<WeightStage> prefix;
 };
 
 /// Initial values of parameters that no file provides. A parameter's values depend only on (the run's seed, name,

@@ -301,6 +301,9 @@ void check_alignment(const ConfigChecker& check, const LoaderConfig& loader) {
                 "aligned sequences come from one place for all ranks; set the position to \"global\"");
   check.exclude(is_aligned && loader.first_read_twice, {"/data/loader/first_read_twice", "/data/loader/alignment"},
                 "aligned batches are never repeated; set it to false");
+  check.exclude(loader.cut_target == CutTarget::kOwnDocument && loader.alignment != BatchAlignment::kDocuments,
+                {"/data/loader/cut_target", "/data/loader/alignment"},
+                "documents are cut with the alignment \"documents\" only; set it to \"next_document\"");
   check.exclude(loader.max_document_length && loader.alignment != BatchAlignment::kDocuments,
                 {"/data/loader/max_document_length", "/data/loader/alignment"},
                 "documents are cut with the alignment \"documents\" only; use null");

@@ -221,6 +221,10 @@ void visit_fields(Visitor& v, LoaderConfig& c) {
           c.alignment);
   v.field({"max_document_length", "Longer documents are cut; null: none. For the alignment \"documents\".", "tokens"},
           c.max_document_length, 1, kMaxTokens);
+  v.field({"cut_target",
+           "What the last token left of a cut document is to predict: the beginning of the next document, or the token "
+           "that was cut off."},
+          c.cut_target);
   v.field({"search_window",
            "With the alignment \"bos\", a step's sequences are searched for in so many times its tokens.", "steps"},
           c.search_window, 2, 1 << 20);
@@ -279,6 +283,14 @@ void visit_fields(Visitor& v, TargetStage& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, WeightStage& c) {
+  v.field({"from", "The first step of the stage.", "steps"}, c.from, 0, kMaxCount);
+  v.field({"to", "The step at which the weight reaches its end.", "steps"}, c.to, 0.0, 1e12);
+  v.field({"start", "The weight at first."}, c.start, 0.0, 1e3);
+  v.field({"end", "The weight at the end."}, c.end, 0.0, 1e3);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, LossConfig& c) {
   v.list(
       {"multi_token",
@@ -289,6 +301,11 @@ void visit_fields(Visitor& v, LossConfig& c) {
            "In gradients the softmax counts for the weights of existing targets, or for all at the end of a sequence "
            "too."},
           c.multi_token_normalizer);
+  v.list(
+      {"prefix",
+       "A list of stages: from step `from` to step `to` the weight of another target goes from `start` to `end`: the "
+       "longest token that the next token's bytes begin with; none: there is no such target."},
+      c.prefix);
 }
 
 template <class Visitor>

@@ -69,6 +69,9 @@ NB_ENUM_NAMES(ResidualScaling, {ResidualScaling::kNone, "none"}, {ResidualScalin
               {ResidualScaling::kSublayer, "sublayer"});
 NB_ENUM_NAMES(EmbeddingInjection, {EmbeddingInjection::kBlockStart, "block_start"},
               {EmbeddingInjection::kAfterAttention, "after_attention"}, {EmbeddingInjection::kGenerated, "generated"});
+NB_ENUM_NAMES(KeyOffsetCopy, {KeyOffsetCopy::kShifted, "shifted"}, {KeyOffsetCopy::kInPlace, "in_place"});
+NB_ENUM_NAMES(CutTarget, {CutTarget::kNextDocument, "next_document"}, {CutTarget::kOwnDocument, "own_document"});
+NB_ENUM_NAMES(LaneInjection, {LaneInjection::kAttentionOutput, "attention_output"}, {LaneInjection::kLane0, "lane_0"});
 NB_ENUM_NAMES(SkipTap, {SkipTap::kOutput, "output"}, {SkipTap::kAfterAttention, "after_attention"});
 NB_ENUM_NAMES(GradientClipType, {GradientClipType::kNone, "none"}, {GradientClipType::kGlobalNorm, "global_norm"},
               {GradientClipType::kPerParameter, "per_parameter"});

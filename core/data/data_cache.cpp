@@ -31,6 +31,7 @@ DataSet generate_corpus(const CorpusConfig& config, std::int64_t train_tokens, s
   contents.val = generate_tokens(model, CorpusStream::kVal, val_tokens);
   contents.vocab_size = config.vocab_size + 1;
   contents.separator = config.separator();
+  contents.vocabulary = synthetic_vocabulary(config.vocab_size);
   contents.floor_nats = oracle_loss(model, contents.val);
   const EntropyRate rate = entropy_rate(model);
   contents.details = {{"corpus", to_json(config)},
@@ -70,10 +71,10 @@ std::optional<double> validation_floor(const DataSet& data, std::int64_t targets
 namespace fs = std::filesystem;
 namespace {
 
-// Part of every request. Increase them when the same request would give different tokens, so that old entries are not
+// Part of every request. Increase them when the same request would give other files, so that old entries are not
 // found.
-constexpr int kSyntheticVersion = 1;
-constexpr int kTextVersion = 1;
+constexpr int kSyntheticVersion = 2;
+constexpr int kTextVersion = 2;
 
 /// Removes temporary folders of killed processes. A day is longer than any preparation.
 void remove_leftovers(const fs::path& cache) {

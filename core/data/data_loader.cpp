@@ -347,6 +347,18 @@ SequenceTokens DataLoader::tokens(const SequenceRef& sequence) const {
       all.subspan(static_cast<std::size_t>(sequence.start), static_cast<std::size_t>(options_.sequence_length) + 1));
 }
 
+std::vector<DataLoader::Cut> DataLoader::cuts(const SequenceRef& sequence) const {
+  const std::span<const std::uint16_t> all = (*shards_)[static_cast<std::size_t>(sequence.shard)].tokens();
+  std::vector<Cut> cuts;
+  std::int64_t place = -1;
+  for (std::size_t i = 0; i + 1 < sequence.pieces.size(); ++i) {
+    place += sequence.pieces[i].count;
+    const auto end = static_cast<std::size_t>(sequence.pieces[i].start + sequence.pieces[i].count);
+    if (end < all.size() && all[end] != options_.document_separator) cuts.push_back({place, all[end]});
+  }
+  return cuts;
+}
+
 void DataLoader::restore(const LoaderState& state) {
   const auto count = static_cast<std::int64_t>(shards_->size());
   const bool fits = state.cursors.size() == state_.cursors.size() && state.reads.size() == state_.reads.size();

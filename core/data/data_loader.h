@@ -116,6 +116,15 @@ class DataLoader {
   /// T + 1 tokens: inputs are the first T, targets the last T. Valid as long as the shards exist.
   SequenceTokens tokens(const SequenceRef& sequence) const;
 
+  /// Where a document of the sequence was cut, except at the sequence's end: the place of its last token, and the token
+  /// that follows it in the shard.
+  struct Cut {
+    std::int64_t place = 0;
+    std::uint16_t next = 0;
+    bool operator==(const Cut&) const = default;
+  };
+  std::vector<Cut> cuts(const SequenceRef& sequence) const;
+
   /// Returns to the first token of the first shard.
   void reset();
 

@@ -129,6 +129,19 @@ void infer_vocabulary(DataSet& data, const std::vector<TokenShard>& train, const
                                         " are not those that its meta.json describes; make it again");
 }
 
+/// The vocabulary is part of what a foreign folder holds. nanobench's own follow from what meta.json says.
+std::string digest_with(const std::string& tokens, const fs::path& vocabulary) {
+  return digest_of(tokens + " vocabulary:" + digest_of_file(vocabulary));
+}
+
+void check_vocabulary(const DataSet& data, const fs::path& folder) {
+  const Json details = data.meta.value("details", Json::object());
+  const bool is_described = details.is_object() && details.contains("vocabulary");
+  if (!is_described && !data.vocabulary) return;
+  const std::string found = data.vocabulary ? digest_of_file(*data.vocabulary) : "";
+  if (!is_described || details.at("vocabulary") != found) fail_damaged(folder, "its vocabulary's bytes");
+}
+
 fs::path absolute_folder(const fs::path& folder) {
   const fs::path absolute = fs::absolute(folder).lexically_normal();
   return absolute.has_filename() ? absolute : absolute.parent_path();
@@ -161,6 +174,7 @@ DataSet load_data_set(const fs::path& named) {
   }
   const bool is_ours = fs::exists(folder / "meta.json", error);
   DataSet data = is_ours ? read_meta(folder) : describe_foreign(folder);
+  if (fs::exists(folder / kVocabularyFile, error)) data.vocabulary = folder / kVocabularyFile;
   const ShardList train = open_shards(data.train);
   const ShardList val = open_shards(data.val);
   const std::string digest = digest_of_shards(*train, *val);
@@ -168,9 +182,10 @@ DataSet load_data_set(const fs::path& named) {
     if (tokens_in(*train) != data.train_tokens || tokens_in(*val) != data.val_tokens)
       fail_damaged(folder, "its shard sizes");
     if (digest != data.digest) fail_damaged(folder, "its tokens");
+    check_vocabulary(data, folder);
   } else {
     infer_vocabulary(data, *train, *val);
-    data.digest = digest;
+    data.digest = data.vocabulary ? digest_with(digest, *data.vocabulary) : digest;
     data.train_tokens = tokens_in(*train);
     data.val_tokens = tokens_in(*val);
   }
@@ -242,6 +257,12 @@ DataSet DataSetWriter::finish(const DataSetFacts& facts) {
   val_->finish();
   const std::string digest =
       digest_of_shards(*open_shards(staged_.path() / "train*.bin"), *open_shards(staged_.path() / "val*.bin"));
+  Json details = facts.details;
+  if (!facts.vocabulary.empty()) {
+    const std::string text = vocabulary_text(facts.vocabulary);
+    write_file_atomically(staged_.path() / kVocabularyFile, text);
+    details["vocabulary"] = digest_of(text);
+  }
   const OrderedJson meta{{"format", kFormat},
                          {"version", kFormatVersion},
                          {"kind", facts.kind},
@@ -254,7 +275,7 @@ DataSet DataSetWriter::finish(const DataSetFacts& facts) {
                          {"train_tokens", train_->tokens()},
                          {"val_tokens", val_->tokens()},
                          {"floor_nats", facts.floor_nats ? OrderedJson(*facts.floor_nats) : OrderedJson(nullptr)},
-                         {"details", parse_ordered_json(safe_dump(facts.details), "details")}};
+                         {"details", parse_ordered_json(safe_dump(details), "details")}};
   write_file_atomically(staged_.path() / "meta.json", meta.dump(2) + "\n");
   if (staged_.commit()) return load_data_set(folder_);
   std::string found = "other files";

@@ -15,6 +15,7 @@
 #include "core/base/atomic_write.h"
 #include "core/base/json.h"
 #include "core/data/token_shard.h"
+#include "core/data/vocabulary.h"
 
 namespace nanobench::core {
 
@@ -22,8 +23,9 @@ struct DataSet {
   std::string name;                          ///< display name: "synthetic", "text:tinyshakespeare", a folder's name
   std::vector<std::filesystem::path> train;  ///< absolute, in reading order, at least one
   std::vector<std::filesystem::path> val;    ///< absolute, in reading order, at least one
-  std::int64_t vocab_size = 0;               ///< exclusive upper bound of all tokens
-  std::int64_t separator = 0;                ///< the token that opens each document
+  std::optional<std::filesystem::path> vocabulary;  ///< absolute; the bytes of the tokens, if the folder has them
+  std::int64_t vocab_size = 0;                      ///< exclusive upper bound of all tokens
+  std::int64_t separator = 0;                       ///< the token that opens each document
   std::int64_t train_tokens = 0;
   std::int64_t val_tokens = 0;
   std::string digest;                ///< 32 hexadecimal digits
@@ -33,8 +35,9 @@ struct DataSet {
 
 /// Opens a folder that prepare_text or generate_corpus wrote, or any folder with speedrun shards named `*train*.bin`
 /// and `*val*.bin`. For foreign shards, the vocabulary is assumed to be bytes (257, separator 256) if no token seen is
-/// larger than 256, else GPT-2's (50257, separator 50256). Every call digests the contents: all of a shard up to 64
-/// MiB, 64 evenly spaced MiB of a larger one. Throws Error{kNotFound} (no folder, no shards), {kInvalidArgument} (a bad
+/// larger than 256, else GPT-2's (50257, separator 50256). A file `vocab` has the tokens' bytes. Every call digests the
+/// contents: all of a shard up to 64 MiB, 64 evenly spaced MiB of a larger one, and the vocabulary of a foreign folder.
+/// Throws Error{kNotFound} (no folder, no shards), {kInvalidArgument} (a bad
 /// meta.json, a token outside the vocabulary), {kDataLoss} (contents differ from those in meta.json, or a broken
 /// shard).
 DataSet load_data_set(const std::filesystem::path& folder);
@@ -50,6 +53,7 @@ struct DataSetFacts {
   std::string kind;  ///< "synthetic" or "text"
   std::int64_t vocab_size = 0;
   std::int64_t separator = 0;
+  Vocabulary vocabulary;  ///< bytes of the tokens, which `kind` and `vocab_size` determine
   std::optional<double> floor_nats;
   Json details = Json::object();  ///< source and known properties of the data
 };

@@ -350,6 +350,7 @@ DataSet prepare_text(const std::vector<fs::path>& files, DocumentRule rule, doub
   facts.kind = "text";
   facts.vocab_size = kTextVocabSize;
   facts.separator = kTextSeparator;
+  facts.vocabulary = byte_vocabulary();
   facts.details = describe(texts, rule, val_fraction, split);
   facts.details["unigram_nats"] = tokens.entropy().unigram_nats();
   facts.details["bigram_nats"] = tokens.entropy().bigram_nats();

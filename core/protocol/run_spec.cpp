@@ -43,6 +43,7 @@ Json to_json(const RunSpec& spec) {
   if (spec.kernels != KernelChoice::kFused) json["kernels"] = enum_name(spec.kernels);
   if (spec.device != kCpuDevice) json["device"] = to_string(spec.device);
   if (spec.communicator != CommunicatorChoice::kAuto) json["communicator"] = enum_name(spec.communicator);
+  if (spec.vocabulary) json["vocabulary"] = *spec.vocabulary;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
@@ -71,6 +72,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.communicator = object.enumeration_or("communicator", spec.communicator);
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
+  spec.vocabulary = optional_string(object, "vocabulary");
   spec.init_file = optional_string(object, "init_file");
   spec.trace_file = optional_string(object, "trace_file");
   spec.profile_file = optional_string(object, "profile_file");

@@ -31,6 +31,7 @@ struct RunSpec {
   CommunicatorChoice communicator = CommunicatorChoice::kAuto;
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
+  std::optional<std::string> vocabulary;    ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
   std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed

@@ -139,7 +139,7 @@ at::Tensor CausalSelfAttention::forward(const at::Tensor& x, const at::Tensor& v
   if (value_gate_.defined()) heads.v = gated_values(heads.v, x, value_embedding, rounding);
   heads.q = place(heads.q, setting.tables, rounding);
   heads.k = place(heads.k, setting.tables, rounding);
-  if (offsets_keys_) heads.k = offset_keys(heads.k, model_.key_offset_dims);
+  if (offsets_keys_) heads.k = offset_keys(heads.k, model_.key_offset_dims, model_.key_offset_copy);
   at::Tensor y = pairs_heads_ ? attend_in_pairs(heads, input, setting.scale, rounding.products)
                               : attend(heads, input, setting.scale, rounding.products);
   if (setting.dc_mixture.defined()) {

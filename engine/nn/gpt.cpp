@@ -60,6 +60,14 @@ std::vector<double> first_layer_coefficients(const InitConfig& init) {
   return {0, 0, 0, 0, 0, 0, 2, 2, init.resid_lambda, 1, 0, init.bigram_lambda, init.resid_lambda, 1};
 }
 
+/// What a sublayer makes keeps its size, but attention reads one lane and so counts more in the other.
+std::vector<double> post_values(const ModelConfig& model) {
+  if (!model.two_lanes.first_layer) return {1.0};
+  std::vector<double> values;
+  for (std::int64_t layer = 0; layer < model.num_layers; ++layer) values.insert(values.end(), {1.0, 1.5, 1.0, 1.0});
+  return values;
+}
+
 }  // namespace
 
 GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
@@ -75,7 +83,7 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   smear_lambda_ = parameters_.add({.name = "smear_lambda", .values = {0.0}});
   backout_lambda_ = parameters_.add({.name = "backout_lambda", .values = {0.5}});
   skip_lambda_ = parameters_.add({.name = "skip_lambda", .values = {kSigmoidSkip}});
-  post_lambdas_ = parameters_.add({.name = "post_lambdas", .values = {1.0}});
+  post_lambdas_ = parameters_.add({.name = "post_lambdas", .values = post_values(config.model)});
   xsa_alphas_ = parameters_.add({.name = "xsa_alphas", .values = {0.0}});
   if (config.model.generated_gates.hidden > 0) generated_gates_.emplace(parameters_, config);
   if (config.model.mudd.hidden > 0) {
@@ -127,7 +135,22 @@ void GPT::add_tables() {
   }
 }
 
+void GPT::set_prefixes(const std::vector<std::int32_t>& prefixes, const std::string& source) {
+  const auto count = static_cast<std::int64_t>(prefixes.size());
+  if (count > config_.model.vocab_size)
+    throw Error(ErrorCode::kInvalidArgument, source + " has " + std::to_string(count) +
+                                                 " tokens, but /model/vocab_size is " +
+                                                 std::to_string(config_.model.vocab_size));
+  prefix_table_.narrow(0, 0, count).copy_(at::tensor(prefixes));
+}
+
+bool GPT::has_prefixes() const {
+  return prefix_table_.defined() && prefix_table_.ge(0).any().item<bool>();
+}
+
 void GPT::add_head() {
+  if (!config_.loss.prefix.empty())
+    prefix_table_ = parameters_.add_token_table("prefix_table", config_.model.padded_vocab_size());
   lm_head_ =
       config_.model.tied_head
           ? embed_
@@ -274,8 +297,14 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass 
                       .fp8_grad_scale = std::nullopt,
                       .logit_cap = config_.model.logit_cap,
                       .target_weights = {1.0},
-                      .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll};
-  if (pass == Pass::kTraining) options.target_weights = input.target_weights;
+                      .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll,
+                      .prefix_weight = 0.0,
+                      .prefixes = {}};
+  if (pass == Pass::kTraining) {
+    options.target_weights = input.target_weights;
+    options.prefix_weight = input.prefix_weight;
+    options.prefixes = prefix_table_;
+  }
   const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
@@ -437,6 +466,7 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
     keep_output(layer, x, stream);
     if (sink) sink("blocks." + std::to_string(layer), x);
   }
+  if (stream.lane.defined()) x = rounding.in_stream((x + stream.lane) / 2);
   if (backout_lambda_.defined()) x = rounding.in_stream(back_out(x, stream, fuses));
   if (mudd_head_.defined()) x = rounding.in_stream(coefficient_sum(x, stream));
   x = rounding.in_stream(final_norm_(x));

@@ -30,6 +30,7 @@ struct SequenceInput {
   std::shared_ptr<const AttentionPlan> dc_plan;  ///< plan of model.dc_attention; null without
   /// Weights of the targets of each token in training: the next one, the one after it, ... (loss.multi_token).
   std::vector<double> target_weights = {1.0};
+  double prefix_weight = 0.0;  ///< of the prefix of the next token in training (loss.prefix)
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
   std::shared_ptr<const AttentionPlan> listed_plan;
 };
@@ -112,6 +113,12 @@ class GPT {
   /// Needed only if window_changes_attention(model).
   void follow_windows(const std::vector<std::int64_t>& windows);
 
+  /// Sets the table of loss.prefix: for each token the longest one that its bytes begin with, or -1. Throws
+  /// Error{kInvalidArgument} naming `source` for more tokens than the vocabulary has.
+  void set_prefixes(const std::vector<std::int32_t>& prefixes, const std::string& source);
+  /// Whether any token has a prefix.
+  bool has_prefixes() const;
+
   /// Whether the blocks of a pass use the fused ops (engine/ops/fused_block.h), on the kernels' threads.
   bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
 
@@ -150,6 +157,7 @@ class GPT {
     at::Tensor x0;
     GeneratedNumbers generated;
     at::Tensor entry;    ///< c0: the stream that enters the first layer
+    at::Tensor lane;     ///< the second lane, once it has begun (model.two_lanes)
     at::Tensor middle;   ///< the stream between attention and MLP of the layer that a skip taps there
     at::Tensor entered;  ///< the stream that entered the layer of model.mudd
     at::Tensor pairs;    ///< [T, C] rows of the pairs of tokens, filled with zeros; undefined without
@@ -161,6 +169,8 @@ class GPT {
   };
   at::Tensor sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                             const Rounding& rounding) const;
+  at::Tensor post_weight(std::int64_t layer, std::int64_t sublayer, std::int64_t lane) const;
+  at::Tensor after_attention(std::int64_t layer, const at::Tensor& x, const at::Tensor& y, Stream& stream) const;
   at::Tensor late_attention(std::size_t layer, const at::Tensor& x, const at::Tensor& values, Stream& stream,
                             const SequenceInput& input, const Rounding& rounding) const;
   at::Tensor coefficient_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
@@ -192,7 +202,8 @@ class GPT {
   at::Tensor backout_lambda_;                 ///< []; undefined without backout
   at::Tensor bigram_embed_, bigram_lambdas_;  ///< [rows, dim], [L]; undefined without model.bigram
   at::Tensor bigram_signs_;                   ///< [sign_rows, dim]; undefined without
-  at::Tensor post_lambdas_;                   ///< [L, 2]; undefined without sublayer scaling
+  at::Tensor prefix_table_;                   ///< [V] int64; undefined without loss.prefix
+  at::Tensor post_lambdas_;                   ///< [L, 2] or [L, 2, lanes]; undefined without sublayer scaling
   at::Tensor xsa_alphas_;                     ///< [L, H]; undefined without model.xsa_layers
   std::optional<GeneratedGates> generated_gates_;
   Coefficients mudd_layer_, mudd_head_;    ///< of model.mudd

@@ -167,6 +167,11 @@ at::Tensor Parameters::add_signs(const std::string& name, at::IntArrayRef shape)
       .first->second;
 }
 
+at::Tensor Parameters::add_token_table(const std::string& name, std::int64_t rows) {
+  const at::Tensor table = at::full({rows}, -1, at::TensorOptions().dtype(at::kLong).device(device_));
+  return token_tables_.emplace("buffers." + name, table).first->second;
+}
+
 void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   for (auto& [name, signs] : signs_) {
@@ -216,6 +221,15 @@ void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const 
       throw Error(ErrorCode::kInvalidArgument, source + ": has no tensor \"" + name + "\" of shape " +
                                                    shape_text(signs.sizes()) + ", which this configuration needs");
     signs.copy_(found->second);
+  }
+  for (auto& [name, table] : token_tables_) {
+    known.push_back(name);
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) continue;
+    if (found->second.sizes() != table.sizes() || found->second.is_floating_point())
+      throw Error(ErrorCode::kInvalidArgument,
+                  source + ": tensor \"" + name + "\" is no table of tokens of shape " + shape_text(table.sizes()));
+    table.copy_(found->second);
   }
   for (const auto& [name, unused] : tensors) {
     bool is_known = false;

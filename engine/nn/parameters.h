@@ -59,6 +59,8 @@ class Parameters {
   void check_complete() const;
   /// Adds a table of numbers +1 and -1 that is not trained: not in all(). Its name in files is "buffers." + `name`.
   at::Tensor add_signs(const std::string& name, at::IntArrayRef shape);
+  /// Adds a table of tokens that is not trained either, int64, -1 at first. It keeps its values unless a file has it.
+  at::Tensor add_token_table(const std::string& name, std::int64_t rows);
   /// Adds a parameter that is not on the list.
   at::Tensor add(Parameter parameter, at::IntArrayRef shape, at::ScalarType dtype);
 
@@ -81,7 +83,7 @@ class Parameters {
   at::ScalarType dtype_ = at::kFloat;
   at::Device device_ = at::kCPU;
   std::vector<Parameter> parameters_;
-  std::map<std::string, at::Tensor> signs_;  ///< by name in files
+  std::map<std::string, at::Tensor> signs_, token_tables_;  ///< by name in files
 };
 
 }  // namespace nanobench::core

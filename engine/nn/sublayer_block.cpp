@@ -50,6 +50,25 @@ at::Tensor GPT::late_attention(std::size_t layer, const at::Tensor& x, const at:
                                   layer_setting(static_cast<std::int64_t>(layer), stream), input, rounding);
 }
 
+/// The learned number by which what a sublayer (0: attention, 1: MLP) makes is added to a lane.
+at::Tensor GPT::post_weight(std::int64_t layer, std::int64_t sublayer, std::int64_t lane) const {
+  const at::Tensor weight = post_lambdas_[layer][sublayer];
+  return config_.model.two_lanes.first_layer ? weight[lane] : weight;
+}
+
+/// The stream after attention with the output y; the second lane too.
+at::Tensor GPT::after_attention(std::int64_t layer, const at::Tensor& x, const at::Tensor& y, Stream& stream) const {
+  const TwoLanesConfig& lanes = config_.model.two_lanes;
+  const at::Tensor kept = resid_lambdas_[layer][0], embedding = injection(layer, stream);
+  const bool joins_output = lanes.first_layer && lanes.injection == LaneInjection::kAttentionOutput;
+  const at::Tensor made = joins_output ? y + embedding : y;
+  const bool is_weighted = joins_output || !lanes.first_layer || stream.lane.defined();
+  const at::Tensor added = is_weighted ? post_weight(layer, 0, 0) * made : made;
+  if (stream.lane.defined()) stream.lane = kept * stream.lane + post_weight(layer, 0, 1) * made;
+  const at::Tensor sum = kept * x + added;
+  return joins_output ? sum : sum + embedding;
+}
+
 at::Tensor GPT::sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, const SequenceInput& input,
                                const Rounding& rounding) const {
   const ModelConfig& model = config_.model;
@@ -57,16 +76,20 @@ at::Tensor GPT::sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, 
   if (generated_gates_) generated_gates_->make(index, x, stream.generated);
   if (mudd_layer_.defined() && model.mudd.layer == index) return coefficient_block(layer, x, stream, input, rounding);
   const Block& block = blocks_[layer];
-  const at::Tensor kept = resid_lambdas_[index], added = post_lambdas_[index];
   x = rounding.in_stream(begin_block(layer, x, stream));
+  if (model.two_lanes.first_layer == index) stream.lane = x;
   if (block.attention) {
     const at::Tensor y = late_attention(layer, x, stream.values[layer], stream, input, rounding);
-    x = rounding.in_stream(kept[0] * x + added[0] * y + injection(index, stream));
+    x = rounding.in_stream(after_attention(index, x, y, stream));
+    if (stream.lane.defined()) stream.lane = rounding.in_stream(stream.lane);
   }
   if (model.skip.to && model.skip.from == index) stream.middle = x;
   if (!block.c_fc.weight.defined()) return x;
-  const at::Tensor y = mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding);
-  return rounding.in_stream(kept[1] * x + added[1] * y);
+  const at::Tensor& read = stream.lane.defined() ? stream.lane : x;
+  const at::Tensor y = mlp(block, rounding.in_stream(block.mlp_norm(read)), rounding);
+  const at::Tensor kept = resid_lambdas_[index][1], added = post_weight(index, 1, 0) * y;
+  if (stream.lane.defined()) stream.lane = rounding.in_stream(kept * stream.lane + post_weight(index, 1, 1) * y);
+  return rounding.in_stream(kept * x + added);
 }
 
 /// The layer of model.mudd: m(x) makes the value addition, the recombination of the stream, and all factors.

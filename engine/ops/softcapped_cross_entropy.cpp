@@ -147,12 +147,20 @@ at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& target
     sums.narrow(0, 0, count).add_(weight);
     if (needs_gradient) hits.narrow(0, 0, count).scatter_add_(1, index, at::full_like(index, weight, hits.options()));
   }
-  if (!needs_gradient) return loss;
   if (options.counts_all_weights) {
     double all = 0.0;
     for (const double weight : options.target_weights) all += weight;
     sums.fill_(all);
   }
+  if (options.prefix_weight != 0.0) {
+    const at::Tensor prefix = options.prefixes.index_select(0, targets.narrow(0, begin, rows)).unsqueeze(1);
+    const at::Tensor index = prefix.clamp_min(0);
+    const at::Tensor weights = prefix.ge(0).to(sums.scalar_type()).mul_(options.prefix_weight);  // [rows, 1]
+    loss.sub_((log_probabilities.gather(1, index) * weights).sum(at::kDouble), factor);
+    sums.add_(weights);
+    if (needs_gradient) hits.scatter_add_(1, index, weights);
+  }
+  if (!needs_gradient) return loss;
   at::Tensor gradient = at::exp(log_probabilities).mul_(sums).sub_(hits);
   if (!options.is_sum) gradient.mul_(factor);
   if (capped.slope.defined()) gradient.mul_(capped.slope);

@@ -40,10 +40,13 @@ struct HeadOptions {
   /// Weights of the targets of a token: the next token, the one after it, and so on. Those beyond the end of the
   /// sequence are missing.
   std::vector<double> target_weights = {1.0};
-  bool counts_all_weights = false;  ///< TargetNormalizer::kAll
+  bool counts_all_weights = false;  ///< TargetNormalizer::kAll; a prefix counts where there is one
+  /// Weight of another target, row y of `prefixes` [V] int64, with y the next token; none where that is negative.
+  double prefix_weight = 0.0;
+  at::Tensor prefixes;
 
   /// Whether the loss is one of records #53 on.
-  bool is_late() const { return logit_cap.scale || target_weights != std::vector<double>{1.0}; }
+  bool is_late() const { return logit_cap.scale || target_weights != std::vector<double>{1.0} || prefix_weight != 0.0; }
 };
 
 /// Mean cross-entropy of softcap(x weight^T) over the tokens, in nats; with several targets the weighted sum of theirs.

@@ -13,7 +13,8 @@ at::Tensor numbers(const GPT& model, at::IntArrayRef shape, at::ScalarType dtype
 std::optional<std::string> obstacle(const RunSpec& spec, int processes, const CudaPlugin* plugin) {
   if (plugin == nullptr) return "this run computes on the CPU";
   if (processes > 1) return "its processes sum their gradients during the backward pass";
-  if (!spec.config.loss.multi_token.empty()) return "the weights of its targets change";
+  if (!spec.config.loss.multi_token.empty() || !spec.config.loss.prefix.empty())
+    return "the weights of its targets change";
   if (spec.config.model.has_dc_attention()) return "composed heads have a mask of their own";
   if (!spec.config.model.paired_head_layers.empty()) return "paired heads have masks of their own";
   if (!spec.config.data.stages.empty()) return "its sequences change their length";
@@ -68,6 +69,7 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
             .paired_half_plan = nullptr,
             .dc_plan = nullptr,
             .target_weights = {1.0},
+            .prefix_weight = 0.0,
             .listed_plan = nullptr};
 }
 

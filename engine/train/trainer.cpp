@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
+#include "core/data/vocabulary.h"
 #include "core/hardware/driver_calls.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/processors.h"
@@ -90,11 +91,16 @@ void Trainer::set_threads() const {
 }
 
 void Trainer::load_parameters() {
+  if (!config_.loss.prefix.empty() && spec_.vocabulary)
+    model_.set_prefixes(longest_prefixes(read_vocabulary(*spec_.vocabulary)), *spec_.vocabulary);
   if (spec_.init_file) {
     model_.parameters().assign(read_safetensors(*spec_.init_file), *spec_.init_file);
   } else {
     model_.parameters().initialize(config_, spec_.seed);
   }
+  if (!config_.loss.prefix.empty() && !spec_.vocabulary && !model_.has_prefixes())
+    throw Error(ErrorCode::kInvalidArgument,
+                "loss/prefix needs the bytes of the tokens; put their vocabulary as \"vocab\" beside the shards");
 }
 
 void Trainer::report_hello() {
@@ -112,6 +118,8 @@ void Trainer::report_hello() {
   hello.parameters = model_.parameters().count();
   if (turns_ != nullptr) hello.turn_steps = config_.run.stop_after;
   sink_.report(hello);
+  if (!config_.loss.prefix.empty() && !model_.has_prefixes())
+    sink_.report(WarningEvent{"loss/prefix has no effect: no token of the vocabulary begins with another"});
   for (const std::string& warning : batches_.warnings()) sink_.report(WarningEvent{warning});
   if (config_.gpu.step_graph && !graph_.graph) sink_.report(WarningEvent{"gpu/step_graph: " + graph_.state});
 }
@@ -187,6 +195,7 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
       const PhaseTimer timer(phases_, "data");
       input = batches_.make_input(sequences[own[i]], windows);
       input.target_weights = target_weights(config_.loss, step);
+      input.prefix_weight = prefix_weight(config_.loss, step);
     }
     cost_.add(input);
     const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };

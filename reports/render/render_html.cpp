@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "core/base/base64.h"
 #include "core/base/text.h"
 #include "reports/render/render.h"
 
@@ -193,17 +194,12 @@ bool has_charts(const Document& document) {
                      [](const Section& section) { return !section.charts.empty(); });
 }
 
-/// "'sha256-...'", a script's name in a policy: converts hexadecimal to base64.
+/// "'sha256-...'", a script's name in a policy.
 std::string policy_source(std::string_view hex) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out = "'sha256-";
-  unsigned bits = 0, count = 0;
-  for (const char c : hex) {
-    bits = bits << 4U | static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
-    for (count += 4; count >= 6; count -= 6) out += kDigits[bits >> (count - 6) & 63U];
-  }
-  if (count > 0) out += kDigits[bits << (6 - count) & 63U];
-  return out.append((3 - hex.size() / 2 % 3) % 3, '=') + "'";
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return "'sha256-" + core::to_base64(bytes) + "'";
 }
 
 /// Nothing may be loaded, and only our two scripts may run, whatever an imported text contains. Vega compiles the

@@ -84,6 +84,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.kernels = plan.suite.kernels;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
+  if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
   spec.mock = mock_settings(plan.suite, cell);
   if (!cell.external.is_null()) spec.external = external_settings(cell.external, seed);
   return spec;
@@ -129,6 +130,7 @@ class DataFit {
     fit_validation(config);
     require_enough(config);
     fit_length(config);
+    require_prefixes(cell);
     core::check_train_config(config, cell.label + " on data " + data_.name);
   }
 
@@ -163,6 +165,25 @@ class DataFit {
       throw Error(error.code(), cell.label + ": the vocabulary of " + std::to_string(vocab_size) + " tokens" + who +
                                     " is too small: " + error.what());
     }
+  }
+
+  /// The bytes of the tokens, where the loss looks at them.
+  void require_prefixes(const Cell& cell) {
+    if (cell.config.loss.prefix.empty()) return;
+    if (!data_.vocabulary)
+      throw Error(ErrorCode::kInvalidArgument,
+                  cell.label + ": /loss/prefix needs the bytes of the tokens, but data " + data_.name +
+                      " has no file \"" + core::kVocabularyFile +
+                      "\" in its folder; GPT-2's tokens are in r50k_base.tiktoken, to be copied there by that name");
+    const std::vector<std::int32_t>& prefixes = prefixes_of(*data_.vocabulary);
+    const auto has_prefix = [](std::int32_t prefix) { return prefix >= 0; };
+    if (std::none_of(prefixes.begin(), prefixes.end(), has_prefix))
+      note("no token of its vocabulary begins with another, so /loss/prefix has no effect");
+  }
+
+  const std::vector<std::int32_t>& prefixes_of(const std::filesystem::path& file) {
+    if (!prefixes_) prefixes_ = core::longest_prefixes(core::read_vocabulary(file));
+    return *prefixes_;
   }
 
   /// The loader reads a step's worth at a time and never the shard's last token (it is only a target).
@@ -211,6 +232,7 @@ class DataFit {
   Matrix& matrix_;
   const core::DataSet& data_;
   const bool is_foreign_;
+  std::optional<std::vector<std::int32_t>> prefixes_;
   std::set<std::int64_t> checked_;  ///< vocabularies that contain every token
 };
 

@@ -44,6 +44,7 @@ Plan with_whole_paths(Plan plan) {
   for (PlannedRun& run : plan.runs) {
     for (std::string& shard : run.spec.train_shards) make_whole(shard);
     for (std::string& shard : run.spec.val_shards) make_whole(shard);
+    if (run.spec.vocabulary) make_whole(*run.spec.vocabulary);
   }
   return plan;
 }

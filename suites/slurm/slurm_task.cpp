@@ -71,11 +71,12 @@ std::string trouble_of(const Plan& plan, const std::string& host) {
            " is another build than the one that the runs were planned for";
   }
   for (const PlannedRun& run : plan.runs) {
-    for (const auto* shards : {&run.spec.train_shards, &run.spec.val_shards}) {
-      for (const std::string& shard : *shards) {
-        if (access(shard.c_str(), R_OK) != 0)
-          return "the data file " + shard + " is not on " + host + "; set XDG_CACHE_HOME to a folder that nodes share";
-      }
+    std::vector<std::string> files = run.spec.train_shards;
+    files.insert(files.end(), run.spec.val_shards.begin(), run.spec.val_shards.end());
+    if (run.spec.vocabulary) files.push_back(*run.spec.vocabulary);
+    for (const std::string& file : files) {
+      if (access(file.c_str(), R_OK) != 0)
+        return "the data file " + file + " is not on " + host + "; set XDG_CACHE_HOME to a folder that nodes share";
     }
   }
   return "";

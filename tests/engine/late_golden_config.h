@@ -1,6 +1,7 @@
 // The configurations of the golden cases of records #42 to #89 in this program's own schema.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -50,6 +51,13 @@ inline Json late_golden_json(Json config) {
   Json& model = config["model"];
   model.erase("init");  // initial values, which a case has in a file
   if (model.value("residual_scaling", "none") == "sublayer") leave_out(config, "/model/post_lambdas", "sublayer");
+  if (model.contains("two_lanes_from") && !model.at("two_lanes_from").is_null()) {
+    leave_out(config, "/model/post_lambdas", "two_lanes");
+    model["two_lanes"] = {{"first_layer", model.at("two_lanes_from")},
+                          {"injection", model.value("two_lane_injection", "attention_output")}};
+    model.erase("two_lanes_from");
+    model.erase("two_lane_injection");
+  }
   for (const char* group : {"late_attention_input", "mudd", "two_lanes_from", "dc_attention", "generated_gates"})
     leave_out(config, std::string("/model/") + group, nullptr);
   if (model.contains("generated_gates")) {
@@ -76,6 +84,12 @@ inline Json late_golden_json(Json config) {
   }
   leave_out(config, "/model/skip", nullptr);
   leave_out(config, "/loss/prefix", nullptr);
+  leave_out(config, "/loss/multi_token", nullptr);
+  Json& data = config["data"];  // a length of its own beside stages is that of nothing
+  std::int64_t longest = 0;
+  for (const Json& stage : data.value("stages", Json::array()))
+    longest = std::max(longest, stage.at("sequence_length").get<std::int64_t>());
+  if (longest > 0 && data.contains("val_sequence_length")) data["sequence_length"] = longest;
   Json& rate = config["schedule"]["learning_rate"];
   Json stages = Json::array();
   for (const Json& stage : rate.value("stages", Json::array()))

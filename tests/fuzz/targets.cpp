@@ -23,6 +23,7 @@
 #include "core/data/safetensors_header.h"
 #include "core/data/text_corpus.h"
 #include "core/data/token_shard.h"
+#include "core/data/vocabulary.h"
 #include "core/process/streams.h"
 #include "core/protocol/run_event.h"
 #include "core/protocol/run_spec.h"
@@ -189,6 +190,21 @@ void run_data_set(std::string_view bytes) {
   is_accepted([&] { core::load_data_set(folder.path()); });
 }
 
+/// What is accepted is read again from its own text.
+void run_vocabulary(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  is_accepted([&] {
+    const core::Vocabulary vocabulary = core::read_vocabulary(file.path());
+    const MemoryFile again(core::vocabulary_text(vocabulary));
+    require(core::read_vocabulary(again.path()) == vocabulary, "a vocabulary is not what it was written as");
+    const std::vector<std::int32_t> prefixes = core::longest_prefixes(vocabulary);
+    for (std::size_t token = 0; token < prefixes.size(); ++token)
+      require(
+          prefixes[token] < 0 || vocabulary[token].starts_with(vocabulary[static_cast<std::size_t>(prefixes[token])]),
+          "a prefix that is none");
+  });
+}
+
 void run_safetensors(std::string_view bytes) {
   const MemoryFile file(bytes);
   is_accepted([&] {
@@ -276,6 +292,7 @@ constexpr auto kTargets = std::to_array<FuzzTarget>({{"suite", run_suite},
                                                      {"shards", run_shards},
                                                      {"data_set", run_data_set},
                                                      {"safetensors", run_safetensors},
+                                                     {"vocabulary", run_vocabulary},
                                                      {"text", run_text},
                                                      {"logs", run_logs},
                                                      {"store", run_store}});

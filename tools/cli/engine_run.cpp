@@ -173,6 +173,7 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
   const core::DataSet made = suites::open_data({}, need, cache_folder());
   for (const fs::path& file : made.train) spec.train_shards.push_back(file.string());
   for (const fs::path& file : made.val) spec.val_shards.push_back(file.string());
+  if (!config.loss.prefix.empty()) spec.vocabulary = made.vocabulary->string();
 }
 
 TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)

@@ -95,6 +95,8 @@ void set_data(core::RunSpec& spec, const TrainOptions& options) {
   }
   spec.train_shards = shard_paths(train, spec.config.model.vocab_size);
   spec.val_shards = shard_paths(val, spec.config.model.vocab_size);
+  const fs::path vocabulary = fs::path(spec.train_shards.front()).parent_path() / core::kVocabularyFile;
+  if (!spec.config.loss.prefix.empty() && fs::exists(vocabulary, ignored)) spec.vocabulary = vocabulary.string();
 }
 
 core::RunSpec make_spec(const TrainOptions& options) {

@@ -56,6 +56,15 @@ TEST(LateSchedule, WeightsOfTargetsFallLinearlyWithinAStage) {
   EXPECT_EQ(target_weights(loss, 1000), std::vector<double>{1.0});
 }
 
+TEST(LateSchedule, TheWeightOfThePrefixFallsInItsStage) {
+  LossConfig loss;
+  EXPECT_EQ(prefix_weight(loss, 7), 0.0);
+  loss.prefix = {{0, 423, 0.25, 0.25}, {423, 847, 0.25, 0}, {847, 1285, 0, 0}};
+  EXPECT_EQ(prefix_weight(loss, 422), 0.25);
+  EXPECT_DOUBLE_EQ(prefix_weight(loss, 635), 0.125);
+  EXPECT_EQ(prefix_weight(loss, 2000), 0.0);
+}
+
 TEST(LateSchedule, BatchesGrowAndTheirTokensAreCounted) {
   const DataConfig data = today().data;
   EXPECT_EQ(data.length_of_step(422), 16384);

@@ -104,6 +104,21 @@ TEST(AlignedBatches, SequencesOfDocumentsAreCutAndTheRestIsLost) {
   EXPECT_FALSE(sequences_of_documents(starts, 40, 0, 1, 20, 4));
 }
 
+TEST(AlignedBatches, KnowWhatFollowsACutDocument) {
+  const TestFolder folder;
+  LoaderOptions options;
+  options.sequence_length = 9;
+  options.sequences_per_step = 1;
+  options.position = LoaderPosition::kGlobal;
+  options.alignment = BatchAlignment::kDocuments;
+  options.document_separator = kSeparator;
+  options.max_document_length = 4;
+  DataLoader loader(golden_shards(folder, {{2, 5, 30, 40}}), options);
+  const SequenceRef sequence = loader.next_step().front();  // {2, 3}, {5, 4}, {30, 3}
+  EXPECT_EQ(loader.cuts(sequence), (std::vector<DataLoader::Cut>{{.place = 6, .next = 1009}}))
+      << "neither the whole document nor the end of the sequence is a cut";
+}
+
 TEST(AlignedBatches, WrapsToTheFirstShard) {
   const TestFolder folder;
   LoaderOptions options;

@@ -142,6 +142,34 @@ TEST(DataSet, DamageIsFound) {
                "val_000000.bin does not exist");
 }
 
+TEST(DataSet, ItsVocabularyLiesBesideTheTokens) {
+  const TestFolder folder;
+  DataSetContents contents = small_contents();
+  const std::string digest = write_data_set(contents, folder / "without").digest;
+  EXPECT_FALSE(load_data_set(folder / "without").vocabulary);
+  contents.vocabulary = byte_vocabulary();
+  const DataSet data = write_data_set(contents, folder / "with");
+  EXPECT_EQ(data.digest, digest) << "the kind of data decides its vocabulary";
+  EXPECT_EQ(read_vocabulary(data.vocabulary.value()), byte_vocabulary());
+  write_bytes(*data.vocabulary, "dGhl 1\n");
+  EXPECT_PRED2(contains, error_of(ErrorCode::kDataLoss, [&] { load_data_set(folder / "with"); }), "vocabulary");
+  std::filesystem::remove(*data.vocabulary);
+  EXPECT_PRED2(contains, error_of(ErrorCode::kDataLoss, [&] { load_data_set(folder / "with"); }), "vocabulary");
+}
+
+TEST(DataSet, AVocabularyBelongsToAForeignFoldersContents) {
+  const TestFolder folder;
+  write_token_shard(folder / "x_train_1.bin", Tokens{1, 2, 3});
+  write_token_shard(folder / "x_val_1.bin", Tokens{1, 2, 3});
+  const std::string without = load_data_set(folder.path()).digest;
+  write_bytes(folder / "vocab", "dGhl 1\n");
+  const DataSet data = load_data_set(folder.path());
+  EXPECT_EQ(data.vocabulary, folder / "vocab");
+  EXPECT_NE(data.digest, without);
+  write_bytes(folder / "vocab", "dGhl 2\n");
+  EXPECT_NE(load_data_set(folder.path()).digest, data.digest);
+}
+
 TEST(DataSet, BadMetaIsNamedWithItsPointer) {
   const TestFolder folder;
   write_data_set(small_contents(), folder / "d");

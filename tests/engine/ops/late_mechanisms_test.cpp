@@ -31,11 +31,16 @@ TEST(PairedHeads, HalvesAreTheOrderOfMemoryAndNeighboursTakeTurns) {
 
 TEST(KeyOffset, CopiesFromTheUnshiftedKeysAndKeepsTheFirst) {
   const at::Tensor k = numbered_heads(3, 1, 4);
-  const at::Tensor half = offset_keys(k, KeyOffsetDims::kUpperHalf);
+  const at::Tensor half = offset_keys(k, KeyOffsetDims::kUpperHalf, KeyOffsetCopy::kShifted);
   EXPECT_TRUE(at::equal(half[2][0], at::tensor({20.0, 120.0, 210.0, 310.0}, at::kDouble)));
   EXPECT_TRUE(at::equal(half[0], k[0]));
-  const at::Tensor quarters = offset_keys(k, KeyOffsetDims::kQuarters);
+  const at::Tensor quarters = offset_keys(k, KeyOffsetDims::kQuarters, KeyOffsetCopy::kShifted);
   EXPECT_TRUE(at::equal(quarters[2][0], at::tensor({20.0, 110.0, 220.0, 310.0}, at::kDouble)));
+  const at::Tensor spread = offset_keys(k, KeyOffsetDims::kUpperHalf, KeyOffsetCopy::kInPlace);
+  EXPECT_TRUE(at::equal(spread[2][0], at::tensor({20.0, 120.0, 200.0, 300.0}, at::kDouble)));
+  at::Tensor in_place = k.clone();  // one key after the other
+  for (std::int64_t t = 1; t < 3; ++t) in_place[t].narrow(1, 2, 2).copy_(in_place[t - 1].narrow(1, 2, 2));
+  EXPECT_TRUE(at::equal(spread, in_place));
 }
 
 TEST(Rotation, AdjacentPairsAreHalvesInAnotherOrder) {
@@ -98,9 +103,30 @@ std::vector<at::Tensor> head_by_operations(const at::Tensor& x, const at::Tensor
     const at::Tensor index = targets.narrow(0, static_cast<std::int64_t>(k), count).unsqueeze(1);
     loss = loss - options.target_weights[k] * log_probabilities.narrow(0, 0, count).gather(1, index).sum();
   }
+  for (std::int64_t t = 0; options.prefix_weight != 0.0 && t < targets.size(0); ++t) {
+    const auto prefix = options.prefixes[targets[t].item<std::int64_t>()].item<std::int64_t>();
+    if (prefix >= 0) loss = loss - options.prefix_weight * log_probabilities[t][prefix];
+  }
   loss = loss / static_cast<double>(targets.size(0));
   loss.backward();
   return {loss.detach(), a.grad(), b.grad()};
+}
+
+TEST(PrefixOfTheNextToken, IsATargetWhereThereIsOne) {
+  at::manual_seed(3);
+  const at::Tensor x = at::randn({5, 4}, at::kDouble), weight = at::randn({6, 4}, at::kDouble);
+  const at::Tensor targets = at::tensor({1, 5, 3, 0, 5}, at::kLong);
+  HeadOptions options{.logit_cap = {.scale = 23.0}, .target_weights = {1.0, 0.5}};
+  options.prefix_weight = 0.25;
+  options.prefixes = at::tensor({-1, 0, -1, -1, 2, 4}, at::kLong);
+  const std::vector<at::Tensor> expected = head_by_operations(x, weight, targets, options);
+  const std::vector<at::Tensor> got = head(x, weight, targets, options);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::allclose(got[i], expected[i], 1e-12, 1e-14)) << i;
+  options.prefixes = at::full({6}, -1, at::kLong);
+  const std::vector<at::Tensor> without = head(x, weight, targets, options);
+  options.prefix_weight = 0.0;
+  const std::vector<at::Tensor> unweighted = head(x, weight, targets, options);
+  for (std::size_t i = 0; i < without.size(); ++i) EXPECT_TRUE(at::allclose(without[i], unweighted[i], 0, 1e-15)) << i;
 }
 
 TEST(SeveralTargets, AreWeightedAndEndWithTheSequence) {

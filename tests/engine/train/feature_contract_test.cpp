@@ -8,8 +8,10 @@
 #include <set>
 
 #include "ablations/resolve.h"
+#include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
+#include "core/data/vocabulary.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/engine/training_support.h"
 
@@ -38,11 +40,16 @@ class ShardFile {
       tokens.push_back(static_cast<std::uint16_t>(opens ? 256 : word));
     }
     write_token_shard(path_, tokens);
+    write_file_atomically(vocabulary(), vocabulary_text(synthetic_vocabulary(256)));
   }
-  ~ShardFile() { std::filesystem::remove(path_); }
+  ~ShardFile() {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(vocabulary());
+  }
   ShardFile(const ShardFile&) = delete;
   ShardFile& operator=(const ShardFile&) = delete;
   std::string path() const { return path_.string(); }
+  std::string vocabulary() const { return path_.string() + ".vocab"; }
 
  private:
   std::filesystem::path path_;
@@ -67,7 +74,8 @@ std::int64_t long_shard(const TrainConfig& config) {
 /// `beside`: settings of other features.
 TrainConfig config_of(const Feature& feature, const std::string& value, const ablations::FeatureSettings& beside) {
   // Nano has two micro-steps for each of two ranks, and sequences longer than its longest document.
-  const bool needs_nano = feature.needs.micro_steps > 1 || feature.id == "document_length_limit";
+  const bool needs_nano =
+      feature.needs.micro_steps > 1 || feature.id == "document_length_limit" || feature.id == "cut_target";
   ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request(needs_nano ? "nano" : "smoke");
   request.settings.insert(beside.begin(), beside.end());
   if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;
@@ -95,6 +103,7 @@ Losses train(const Feature& feature, const std::string& value, std::optional<std
   const ShardFile shard(kLoaderFeatures.contains(feature.id) ? short_shard(spec.config) : long_shard(spec.config));
   spec.threads = static_cast<int>(spec.config.distributed.processes);
   spec.train_shards = spec.val_shards = {shard.path()};
+  spec.vocabulary = shard.vocabulary();
   // What the records start at zero is moved away from it, so that every path carries gradient from the first step.
   spec.config.init.zero_init_std = 0.5;
   spec.config.init.scalar_std = 0.1;
@@ -208,6 +217,7 @@ TEST_P(RecordContract, TrainsAFewStepsAtSmoke) {
   spec.config.run.stop_after = kSteps;
   const ShardFile shard(long_shard(spec.config));
   spec.train_shards = spec.val_shards = {shard.path()};
+  spec.vocabulary = shard.vocabulary();
   const std::vector<double> losses = step_losses(spec);
   ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps));
   for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss));
