@@ -9,14 +9,6 @@ namespace {
 
 constexpr double kLastPosition = 0.9999;  // of num_steps: the records' schedule during the extension
 
-/// The last stage that has begun; nullptr: there are none.
-template <class Stage>
-const Stage* stage_at(const std::vector<Stage>& stages, std::int64_t step) {
-  const auto next =
-      std::find_if(stages.begin(), stages.end(), [step](const Stage& stage) { return stage.from > step; });
-  return next == stages.begin() ? nullptr : &*std::prev(next);
-}
-
 /// How much of a stage from `from` to `to` has passed, 0 to 1.
 template <class Stage>
 double passed(const Stage& stage, std::int64_t step) {
@@ -27,9 +19,8 @@ double passed(const Stage& stage, std::int64_t step) {
 /// The trapezoid with stages: none of it is approximate, so the extension has exactly the floor.
 double staged_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
   const LearningRateConfig& rate = schedule.learning_rate;
-  double factor = 1.0;
-  for (const RateStage& stage : rate.stages)
-    if (stage.from <= step) factor = stage.factor;
+  const RateStage* stage = stage_at(rate.stages, step);
+  const double factor = stage == nullptr ? 1.0 : stage->factor;
   const double remaining = static_cast<double>(schedule.num_steps - step);
   const double w = rate.cooldown_steps == 0.0 ? 1.0 : std::clamp(remaining / rate.cooldown_steps, 0.0, 1.0);
   return factor * w + (1.0 - w) * rate.floor;

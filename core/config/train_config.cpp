@@ -297,14 +297,8 @@ std::optional<std::int64_t> ModelConfig::skip_source(std::int64_t layer) const {
   return source;
 }
 
-const DataStage* DataConfig::stage_of(std::int64_t step) const {
-  const auto next =
-      std::find_if(stages.begin(), stages.end(), [step](const DataStage& stage) { return stage.from > step; });
-  return next == stages.begin() ? nullptr : &*std::prev(next);
-}
-
 std::int64_t DataConfig::length_of_step(std::int64_t step) const {
-  const DataStage* const stage = stage_of(step);
+  const DataStage* const stage = stage_at(stages, step);
   return stage == nullptr ? sequence_length : stage->sequence_length;
 }
 

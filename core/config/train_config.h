@@ -8,7 +8,9 @@
 /// run specifications hold only settings that differ from it. A new behaviour is a new value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -137,6 +139,14 @@ struct OptimizerConfig {
   GradientClipConfig gradient_clip;
 };
 
+/// Of stages in ascending order, the last that has begun at a step; nullptr: there are none.
+template <class Stage>
+const Stage* stage_at(const std::vector<Stage>& stages, std::int64_t step) {
+  const auto next =
+      std::find_if(stages.begin(), stages.end(), [step](const Stage& stage) { return stage.from > step; });
+  return next == stages.begin() ? nullptr : &*std::prev(next);
+}
+
 /// A factor on all rates from step `from` on.
 struct RateStage {
   std::int64_t from = 0;
@@ -214,8 +224,6 @@ struct DataConfig {
   std::optional<std::int64_t> val_sequence_length;  ///< null: sequence_length
 
   std::int64_t tokens_per_step() const { return sequence_length * sequences_per_step; }
-  /// The stage of a step; nullptr: there are none.
-  const DataStage* stage_of(std::int64_t step) const;
   std::int64_t length_of_step(std::int64_t step) const;
   /// Of the first `steps` steps together.
   std::int64_t tokens_until(std::int64_t steps) const;

@@ -194,18 +194,12 @@ const std::vector<std::int64_t>& DataLoader::documents_of(std::int64_t shard) {
   return *documents;
 }
 
-/// The stage of the next step; each step is one read. nullptr: there are no stages.
-const DataStage* DataLoader::stage() const {
-  const auto next = std::find_if(options_.stages.begin(), options_.stages.end(),
-                                 [&](const DataStage& stage) { return stage.from > state_.reads.front(); });
-  return next == options_.stages.begin() ? nullptr : &*std::prev(next);
-}
-
 /// The step at `cursor`; nullopt: its shard cannot fill it.
 std::optional<AlignedStep> DataLoader::aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences) {
   const std::vector<std::int64_t>& documents = documents_of(cursor.shard);
   const std::int64_t tokens = shard_tokens(cursor.shard);
-  if (const DataStage* const now = stage(); now != nullptr) {
+  const std::int64_t number = state_.reads.front();  // each step is one read
+  if (const DataStage* const now = stage_at(options_.stages, number); now != nullptr) {
     return sequences_of_documents(documents, tokens, cursor.position, sequences, now->sequence_length,
                                   now->max_document_length);
   }

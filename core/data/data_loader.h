@@ -148,7 +148,6 @@ class DataLoader {
   std::vector<SequenceRef> next_shuffled(std::int64_t micro_batches);
   std::vector<SequenceRef> next_aligned(std::int64_t micro_batches);
   std::optional<AlignedStep> aligned_step(const LoaderState::Cursor& cursor, std::int64_t sequences);
-  const DataStage* stage() const;
   const std::vector<std::int64_t>& documents_of(std::int64_t shard);
   LoaderState::Cursor shuffled_batch(std::int64_t number) const;
   std::int64_t batches_of(std::int64_t shard) const;

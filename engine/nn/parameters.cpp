@@ -163,23 +163,24 @@ void Parameters::assign_values(const std::vector<at::Tensor>& values) {
 }
 
 at::Tensor Parameters::add_signs(const std::string& name, at::IntArrayRef shape) {
-  return signs_.emplace("buffers." + name, at::ones(shape, at::TensorOptions().dtype(dtype_).device(device_)))
-      .first->second;
+  const at::Tensor signs = at::ones(shape, at::TensorOptions().dtype(dtype_).device(device_));
+  return buffers_.emplace("buffers." + name, Buffer{.values = signs, .is_drawn = true}).first->second.values;
 }
 
 at::Tensor Parameters::add_token_table(const std::string& name, std::int64_t rows) {
   const at::Tensor table = at::full({rows}, -1, at::TensorOptions().dtype(at::kLong).device(device_));
-  return token_tables_.emplace("buffers." + name, table).first->second;
+  return buffers_.emplace("buffers." + name, Buffer{.values = table}).first->second.values;
 }
 
 void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
-  for (auto& [name, signs] : signs_) {
-    const ElementRandom random(seed, name, signs.sizes());
-    at::Tensor values = at::empty(signs.sizes(), at::kFloat);
+  for (auto& [name, buffer] : buffers_) {
+    if (!buffer.is_drawn) continue;
+    const ElementRandom random(seed, name, buffer.values.sizes());
+    at::Tensor values = at::empty(buffer.values.sizes(), at::kFloat);
     for (std::int64_t i = 0; i < values.numel(); ++i)
       values.data_ptr<float>()[i] = random.uniform(static_cast<std::uint64_t>(i)) < 0.5 ? -1.0f : 1.0f;
-    signs.copy_(values);
+    buffer.values.copy_(values);
   }
   for (Parameter& parameter : parameters_) {
     const at::Tensor values = initial_values(parameter, config, seed);
@@ -214,22 +215,16 @@ void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const 
     }
     parameter.tensor.copy_(found->second);
   }
-  for (auto& [name, signs] : signs_) {
+  for (auto& [name, buffer] : buffers_) {
     known.push_back(name);
     const auto found = tensors.find(name);
-    if (found == tensors.end() || found->second.sizes() != signs.sizes())
-      throw Error(ErrorCode::kInvalidArgument, source + ": has no tensor \"" + name + "\" of shape " +
-                                                   shape_text(signs.sizes()) + ", which this configuration needs");
-    signs.copy_(found->second);
-  }
-  for (auto& [name, table] : token_tables_) {
-    known.push_back(name);
-    const auto found = tensors.find(name);
-    if (found == tensors.end()) continue;
-    if (found->second.sizes() != table.sizes() || found->second.is_floating_point())
+    if (found == tensors.end() && !buffer.is_drawn) continue;
+    if (found == tensors.end() || found->second.sizes() != buffer.values.sizes() ||
+        found->second.is_floating_point() != buffer.values.is_floating_point())
       throw Error(ErrorCode::kInvalidArgument,
-                  source + ": tensor \"" + name + "\" is no table of tokens of shape " + shape_text(table.sizes()));
-    table.copy_(found->second);
+                  source + ": has no tensor \"" + name + "\" of " + (buffer.is_drawn ? "numbers" : "tokens") +
+                      " and shape " + shape_text(buffer.values.sizes()) + ", which this configuration needs");
+    buffer.values.copy_(found->second);
   }
   for (const auto& [name, unused] : tensors) {
     bool is_known = false;

@@ -83,7 +83,13 @@ class Parameters {
   at::ScalarType dtype_ = at::kFloat;
   at::Device device_ = at::kCPU;
   std::vector<Parameter> parameters_;
-  std::map<std::string, at::Tensor> signs_, token_tables_;  ///< by name in files
+  /// A table that is not trained.
+  struct Buffer {
+    at::Tensor values;
+    bool is_drawn = false;  ///< signs, from the seed
+  };
+
+  std::map<std::string, Buffer> buffers_;  ///< by name in files
 };
 
 }  // namespace nanobench::core

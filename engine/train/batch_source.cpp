@@ -76,30 +76,28 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
   if (!share_.plays(place)) return sequence;
   const LoaderConfig& loader_config = config_.data.loader;
   const at::ScalarType type = loader_config.token_dtype == TokenDtype::kInt32 ? at::kInt : at::kLong;
-  const auto length = static_cast<std::int64_t>(sequence.raw.size()) - 1;
-  std::vector<DataLoader::Cut> cuts;
-  if (loader_config.cut_target == CutTarget::kOwnDocument) cuts = loader.cuts(place);
+  const std::span<const std::uint16_t> raw = sequence.raw.span();
+  const auto length = static_cast<std::int64_t>(raw.size()) - 1;
+  std::vector<std::uint16_t> mended;  // targets where documents were cut
+  if (loader_config.cut_target == CutTarget::kOwnDocument) {
+    mended.assign(raw.begin() + 1, raw.end());
+    for (const DataLoader::Cut& cut : loader.cuts(place)) mended[static_cast<std::size_t>(cut.place)] = cut.next;
+  }
   if (takes_device_tensors(device_) && cuda_kernels()->upload != nullptr) {
     const Upload how = loader_config.storage == ShardStorage::kPinned ? Upload::kAsynchronous : Upload::kBlocking;
     const CudaKernels& gpu = *cuda_kernels();
-    sequence.tokens = gpu.upload(sequence.raw.span().first(sequence.raw.size() - 1), type, how);
-    const std::span<const std::uint16_t> next = sequence.raw.span().subspan(1);
-    if (cuts.empty()) {
-      sequence.targets = gpu.upload(next, at::kLong, how);
-      return sequence;
-    }
-    std::vector<std::uint16_t> targets(next.begin(), next.end());
-    for (const DataLoader::Cut& cut : cuts) targets[static_cast<std::size_t>(cut.place)] = cut.next;
-    sequence.targets = gpu.upload(targets, at::kLong, Upload::kBlocking);
+    sequence.tokens = gpu.upload(raw.first(raw.size() - 1), type, how);
+    sequence.targets =
+        mended.empty() ? gpu.upload(raw.subspan(1), at::kLong, how) : gpu.upload(mended, at::kLong, Upload::kBlocking);
     return sequence;
   }
   const at::Tensor ids = at::empty({length + 1}, at::kLong);
-  std::copy(sequence.raw.begin(), sequence.raw.end(), ids.data_ptr<std::int64_t>());
+  std::copy(raw.begin(), raw.end(), ids.data_ptr<std::int64_t>());
   sequence.targets = ids.narrow(0, 1, length);
   sequence.tokens = ids.narrow(0, 0, length).to(type);
-  if (cuts.empty()) return sequence;
-  sequence.targets = sequence.targets.clone();
-  for (const DataLoader::Cut& cut : cuts) sequence.targets.data_ptr<std::int64_t>()[cut.place] = cut.next;
+  if (mended.empty()) return sequence;
+  sequence.targets = at::empty({length}, at::kLong);  // not the memory of the tokens
+  std::copy(mended.begin(), mended.end(), sequence.targets.data_ptr<std::int64_t>());
   return sequence;
 }
 

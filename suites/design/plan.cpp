@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -176,6 +177,10 @@ class DataFit {
                       " has no file \"" + core::kVocabularyFile +
                       "\" in its folder; GPT-2's tokens are in r50k_base.tiktoken, to be copied there by that name");
     const std::vector<std::int32_t>& prefixes = prefixes_of(*data_.vocabulary);
+    if (std::cmp_greater(prefixes.size(), cell.config.model.vocab_size))
+      throw Error(ErrorCode::kInvalidArgument,
+                  cell.label + ": " + data_.vocabulary->string() + " has " + std::to_string(prefixes.size()) +
+                      " tokens, but /model/vocab_size is " + std::to_string(cell.config.model.vocab_size));
     const auto has_prefix = [](std::int32_t prefix) { return prefix >= 0; };
     if (std::none_of(prefixes.begin(), prefixes.end(), has_prefix))
       note("no token of its vocabulary begins with another, so /loss/prefix has no effect");

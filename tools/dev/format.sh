@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Formats C++, CUDA and Python sources with the pinned tools (requirements.txt), and checks Python with ruff.
-#   tools/dev/format.sh               formats every tracked source
+#   tools/dev/format.sh               formats every source that git does not ignore
 #   tools/dev/format.sh --check       changes nothing, and fails where something would change
 #   tools/dev/format.sh --check FILE...    the same for these files alone
 set -euo pipefail
@@ -12,8 +12,8 @@ if [[ ${1-} == --check ]]; then
   check=yes
   shift
 fi
-sources() { # PATTERN...: tracked files of these patterns, of the named ones if there are any; NUL-separated
-  git ls-files -z -- "$@" | while IFS= read -r -d '' file; do
+sources() { # PATTERN...: files of these patterns that git does not ignore, of the named ones if there are any; NUL-separated
+  git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | while IFS= read -r -d '' file; do
     if [[ ${#named[@]} -eq 0 || -n ${named[$file]-} ]]; then printf '%s\0' "$file"; fi
   done
 }

@@ -57,6 +57,17 @@ LoaderOptions options_of(const Json& one) {
   return options;
 }
 
+/// One sequence a step, of whole documents.
+LoaderOptions documents_of_length(std::int64_t tokens) {
+  LoaderOptions options;
+  options.sequence_length = tokens;
+  options.sequences_per_step = 1;
+  options.position = LoaderPosition::kGlobal;
+  options.alignment = BatchAlignment::kDocuments;
+  options.document_separator = kSeparator;
+  return options;
+}
+
 TEST(AlignedBatches, AreGolden) {
   std::size_t steps = 0;
   for (const Json& one : read_json_file(golden_data("golden_22_41/ops_22_41/loader_aligned.json"))) {
@@ -106,12 +117,7 @@ TEST(AlignedBatches, SequencesOfDocumentsAreCutAndTheRestIsLost) {
 
 TEST(AlignedBatches, KnowWhatFollowsACutDocument) {
   const TestFolder folder;
-  LoaderOptions options;
-  options.sequence_length = 9;
-  options.sequences_per_step = 1;
-  options.position = LoaderPosition::kGlobal;
-  options.alignment = BatchAlignment::kDocuments;
-  options.document_separator = kSeparator;
+  LoaderOptions options = documents_of_length(9);
   options.max_document_length = 4;
   DataLoader loader(golden_shards(folder, {{2, 5, 30, 40}}), options);
   const SequenceRef sequence = loader.next_step().front();  // {2, 3}, {5, 4}, {30, 3}
@@ -121,12 +127,7 @@ TEST(AlignedBatches, KnowWhatFollowsACutDocument) {
 
 TEST(AlignedBatches, WrapsToTheFirstShard) {
   const TestFolder folder;
-  LoaderOptions options;
-  options.sequence_length = 4;
-  options.sequences_per_step = 1;
-  options.position = LoaderPosition::kGlobal;
-  options.alignment = BatchAlignment::kDocuments;
-  options.document_separator = kSeparator;
+  const LoaderOptions options = documents_of_length(4);
   const Json shards = {{0, 3, 6, 12}};
   DataLoader loader(golden_shards(folder, shards), options);
   const auto first = loader.next_step();

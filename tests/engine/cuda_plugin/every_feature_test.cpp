@@ -13,6 +13,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/data/token_shard.h"
+#include "core/data/vocabulary.h"
 #include "tests/ablations/catalogue_support.h"
 #include "tests/engine/cuda_plugin/emulated_run.h"
 #include "tests/engine/cuda_plugin/noting_device.h"
@@ -38,8 +39,10 @@ class SmokeData {
       write_token_shard(file, tokens);
       files_.push_back(file.string());
     }
+    write_file_atomically(vocabulary(), vocabulary_text(synthetic_vocabulary(256)));
   }
   const std::vector<std::string>& files() const { return files_; }
+  std::string vocabulary() const { return folder_.path() / kVocabularyFile; }
 
  private:
   TemporaryFolder folder_{"smoke-data"};
@@ -85,6 +88,7 @@ std::uint64_t asked_by(const TrainConfig& config, const SmokeData& data) {
   spec.threads = 1;
   spec.device = kGpuDevice;
   spec.train_shards = spec.val_shards = data.files();
+  spec.vocabulary = data.vocabulary();
   EventLog log;
   SingleProcess alone;
   const NotingScope scope;

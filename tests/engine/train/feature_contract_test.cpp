@@ -58,6 +58,9 @@ class ShardFile {
 /// Features of the loader show only where a shard ends and only between two ranks.
 const std::set<std::string> kLoaderFeatures = {"loader_position", "loader_reserve"};
 
+/// Features of documents that are longer than a batch takes.
+const std::set<std::string> kCutFeatures = {"document_length_limit", "cut_target"};
+
 /// With two ranks, rank 0 can read a shard of this length three times and rank 1 twice; with one token in reserve both
 /// twice.
 std::int64_t short_shard(const TrainConfig& config) {
@@ -74,8 +77,7 @@ std::int64_t long_shard(const TrainConfig& config) {
 /// `beside`: settings of other features.
 TrainConfig config_of(const Feature& feature, const std::string& value, const ablations::FeatureSettings& beside) {
   // Nano has two micro-steps for each of two ranks, and sequences longer than its longest document.
-  const bool needs_nano =
-      feature.needs.micro_steps > 1 || feature.id == "document_length_limit" || feature.id == "cut_target";
+  const bool needs_nano = feature.needs.micro_steps > 1 || kCutFeatures.contains(feature.id);
   ablations::ResolveRequest request = ablations::FeaturePoint{&feature, value}.request(needs_nano ? "nano" : "smoke");
   request.settings.insert(beside.begin(), beside.end());
   if (kLoaderFeatures.contains(feature.id)) request.ranks = 2;

@@ -12,6 +12,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
+#include "core/data/vocabulary.h"
 #include "suites/design/data_source.h"
 #include "tests/suites/design/design_support.h"
 
@@ -489,6 +490,33 @@ TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
   for (const Cell& cell : matrix.cells) EXPECT_EQ(cell.config.model.vocab_size, 50257);
   EXPECT_TRUE(says(matrix, MessageKind::kData, data.name, {"257", "50257"}));
+}
+
+TEST_F(DataTest, ATargetThatIsAPrefixNeedsTheBytesOfTheTokens) {
+  const std::filesystem::path shards = folder_ / "shards";
+  write_shards(shards, 200);
+  Suite suite = ablation("add_one_in", {"prefix_loss"});
+  suite.base_record = "record41";
+  suite.data = {DataRequest::Kind::kShards, {shards}};
+  const auto write_vocabulary = [&](const core::Vocabulary& tokens) {
+    std::ofstream(shards / core::kVocabularyFile) << core::vocabulary_text(tokens);
+  };
+  const auto planned_now = [&] {
+    Matrix matrix = make_matrix(suite, catalogue());
+    const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
+    EXPECT_EQ(says(matrix, MessageKind::kData, data.name, {"/loss/prefix has no effect"}),
+              core::longest_prefixes(core::read_vocabulary(*data.vocabulary)).back() < 0);
+    return make_plan(suite, matrix, data, mock_engine({"mock"}), machine());
+  };
+  Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_NE(data_refusal(suite, matrix, folder_ / "cache").find("has no file \"vocab\""), std::string::npos);
+  write_vocabulary(core::synthetic_vocabulary(300));
+  EXPECT_NE(data_refusal(suite, matrix, folder_ / "cache").find("has 300 tokens"), std::string::npos);
+  write_vocabulary(core::byte_vocabulary());
+  planned_now();
+  write_vocabulary(core::synthetic_vocabulary(256));
+  for (const Plan plan = planned_now(); const PlannedRun& run : plan.runs)
+    EXPECT_EQ(run.spec.vocabulary.has_value(), !run.spec.config.loss.prefix.empty()) << plan.cell_of(run).label;
 }
 
 TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
