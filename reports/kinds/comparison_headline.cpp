@@ -14,18 +14,19 @@ using Status = SeedsForVerdict::Status;
 struct Tally {
   int total = 0, keep = 0, drop = 0, barnacle = 0, open = 0;
   int too_many = 0, one_seed = 0, within_noise = 0, unknown = 0;
-  int known = 0, min_more = 0;    ///< changes that need a known number of seeds
-  std::optional<int> max_more;    ///< absent: some need more than can be named
-  std::set<std::string> reasons;  ///< reasons of the unknown ones
-  std::string name;               ///< name of the last one
+  int known = 0, min_more = 0;                        ///< changes that need a known number of seeds
+  std::optional<int> max_more;                        ///< absent: some need more than can be named
+  std::set<std::string> reasons;                      ///< reasons of the unknown ones
+  std::string name;                                   ///< name of the last one
+  std::vector<std::string> kept, dropped, barnacles;  ///< names
 
   void add(const EffectResult& effect, const std::optional<SeedsForVerdict>& needed) {
     ++total;
     name = effect.contrast.effect;
     switch (*effect.verdict) {
-      case FeatureVerdict::kKeep: ++keep; return;
-      case FeatureVerdict::kDrop: ++drop; return;
-      case FeatureVerdict::kBarnacle: ++barnacle; return;
+      case FeatureVerdict::kKeep: ++keep; return kept.push_back(name);
+      case FeatureVerdict::kDrop: ++drop; return dropped.push_back(name);
+      case FeatureVerdict::kBarnacle: ++barnacle; return barnacles.push_back(name);
       case FeatureVerdict::kInconclusive: break;
     }
     ++open;
@@ -130,10 +131,12 @@ struct MetricTally {
   }
 };
 
-/// "record13 and record14", or "4 changes".
-std::string named(const std::vector<std::string>& names) {
-  constexpr std::size_t kMaxNamed = 3;
-  if (names.size() > kMaxNamed) return counted(static_cast<std::int64_t>(names.size()), "change");
+constexpr std::size_t kFewNames = 3;
+constexpr std::size_t kManyNames = 20;  // where names are the answer
+
+/// "record13 and record14"; more names than `most`: "4 changes".
+std::string named(const std::vector<std::string>& names, std::size_t most = kFewNames) {
+  if (names.size() > most) return counted(static_cast<std::int64_t>(names.size()), "change");
   std::string text = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 == names.size() ? " and " : ", ") + names[i];
   return text;
@@ -142,11 +145,11 @@ std::string named(const std::vector<std::string>& names) {
 /// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
 template <class Format>
 std::string metric_sentence(const std::string& subject, const char* better, const char* worse, const MetricTally& tally,
-                            double max_bound, Format bound) {
+                            std::size_t most_names, double max_bound, Format bound) {
   std::vector<std::string> clauses;
-  if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better));
-  if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse));
-  if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged));
+  if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better, most_names));
+  if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse, most_names));
+  if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged, most_names));
   if (!tally.indicated.empty()) clauses.push_back("a change is indicated by " + named(tally.indicated));
   if (tally.open > 0 && !(tally.bound < max_bound)) {
     if (clauses.empty()) clauses.emplace_back("nothing is proved, and nothing is bounded");
@@ -164,7 +167,7 @@ std::string metric_sentence(const std::string& subject, const char* better, cons
 constexpr double kMaxLogRatio = 2.302585092994046;  // a factor of ten bounds nothing
 
 /// What is proved of the losses and of the times alone.
-std::string metrics_headline(const std::vector<EffectResult>& effects) {
+std::string metrics_headline(const std::vector<EffectResult>& effects, std::size_t most_names) {
   MetricTally loss, time;
   const double alpha = EffectRules{}.alpha;
   for (const EffectResult& effect : effects) {
@@ -173,9 +176,9 @@ std::string metrics_headline(const std::vector<EffectResult>& effects) {
     if (effect.other_code.empty()) time.add(effect.contrast.effect, effect.log_time, alpha);
   }
   std::vector<std::string> sentences = {
-      metric_sentence("Val loss", "better", "worse", loss, kInfinity,
+      metric_sentence("Val loss", "better", "worse", loss, most_names, kInfinity,
                       [](double nats) { return format_significant(nats, 2) + " nats"; }),
-      metric_sentence("Training time", "shorter", "longer", time, kMaxLogRatio, [](double log_ratio) {
+      metric_sentence("Training time", "shorter", "longer", time, most_names, kMaxLogRatio, [](double log_ratio) {
         return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
                                          : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
       })};
@@ -224,10 +227,27 @@ std::string course_of(const ComparisonTable& table) {
   return text.empty() ? "" : "From " + first.label + " to " + last.label + " " + text + ".";
 }
 
+/// "Of 54 techniques 3 pay on this machine: a, b and c; 1 does nothing within the margin: d; 50 are undecided: ..."
+std::string list_headline(const Tally& tally, const std::string& place) {
+  std::vector<std::string> clauses;
+  const auto add = [&](const std::vector<std::string>& names, const std::string& one, const std::string& many) {
+    if (names.empty()) return;
+    clauses.push_back(counted(static_cast<std::int64_t>(names.size()), one, many) +
+                      (names.size() > kManyNames ? "" : ": " + named(names, kManyNames)));
+  };
+  add(tally.kept, "pays on " + place, "pay on " + place);
+  add(tally.barnacles, "does nothing within the margin", "do nothing within the margin");
+  add(tally.dropped, "costs time", "cost time");
+  if (tally.kept.empty()) clauses.insert(clauses.begin(), "none is proved to pay on " + place);
+  for (std::string& clause : open_clauses(tally)) clauses.push_back(std::move(clause));
+  return "Of " + std::to_string(tally.total) + " techniques " + joined(clauses, "; ") + ".";
+}
+
 }  // namespace
 
 std::string effects_headline(const std::vector<EffectResult>& effects,
-                             const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place) {
+                             const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place,
+                             bool is_list) {
   const Tally tally = tally_of(effects, needed);
   if (tally.total == 0) return "";
   if (tally.total == 1) return single_headline(tally, place);
@@ -236,6 +256,7 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
     return "No verdict on any of the " + all + " yet: one seed gives no spread to judge by. Run at least " +
            std::to_string(kMinSeedsAdvised) + " seeds.";
   }
+  if (is_list) return list_headline(tally, place);
   std::vector<std::string> clauses = {tally.keep == 0 ? "None of " + all + " is proved to pay on " + place
                                                       : std::to_string(tally.keep) + " of " + all +
                                                             (tally.keep == 1 ? " pays on " : " pay on ") + place};
@@ -249,7 +270,8 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
 std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                 const ComparisonTable& table, const std::vector<EffectResult>& effects,
                                 const std::vector<std::optional<SeedsForVerdict>>& needed) {
-  std::string answer = effects_headline(effects, needed, place_of(cells));
+  const bool is_list = plan.design == results::Design::kLeaveOneOut;
+  std::string answer = effects_headline(effects, needed, place_of(cells), is_list);
   int completed = 0;
   for (const Comparison& row : table.rows) completed += row.completed;
   if (completed == 0) answer = "Nothing has been measured yet.";
@@ -257,9 +279,9 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
     answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
                                                  : "This design judges no single change.";
   }
-  std::vector<std::string> sentences = {answer, completed > 0 ? metrics_headline(effects) : "",
-                                        plan.design == results::Design::kHistory ? course_of(table) : "",
-                                        gaps_of(table)};
+  std::vector<std::string> sentences = {
+      answer, completed > 0 ? metrics_headline(effects, is_list ? kManyNames : kFewNames) : "",
+      plan.design == results::Design::kHistory ? course_of(table) : "", gaps_of(table)};
   std::erase(sentences, "");
   return joined(sentences, " ");
 }

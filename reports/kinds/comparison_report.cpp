@@ -407,6 +407,9 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
     document.headline = screening_headline(screening);
     document.sections.push_back(screening_section(screening));
   }
+  if (plan.design == results::Design::kLeaveOneOut) {
+    if (std::optional<Section> list = verdict_list(effects)) document.sections.push_back(std::move(*list));
+  }
   Table rows{.id = "rows", .columns = columns()};
   for (const Comparison& row : table.rows) rows.rows.push_back(cells_of(row));
   Section body;

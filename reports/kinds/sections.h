@@ -31,15 +31,21 @@ TableCell summary_cell(const Summary& summary, Format format) {
 /// The headline of a comparison's changes:
 ///   "5 of 9 changes pay on this machine; 2 are barnacles, proved to do neither good nor harm; 2 need more runs: about
 ///   14 more seeds each."
-///   needed   from seeds_needed(), in the order of the effects
-///   place    "this machine"
+///   needed    from seeds_needed(), in the order of the effects
+///   place     "this machine"
+///   is_list   names what is decided: "Of 9 techniques 2 pay on this machine: a and b; ..."
 /// Empty if no effect is judged.
 std::string effects_headline(const std::vector<EffectResult>& effects,
-                             const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place);
+                             const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place,
+                             bool is_list = false);
 /// The headline of a plan: its changes, runs that failed or are not done, and the course of a history.
 std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                 const ComparisonTable& table, const std::vector<EffectResult>& effects,
                                 const std::vector<std::optional<SeedsForVerdict>>& needed);
+
+/// The answer of a leave-one-out: which techniques pay, do nothing, cost, and are undecided, by the time to the same
+/// loss and by the loss alone; nullopt if fewer than two are judged.
+std::optional<Section> verdict_list(const std::vector<EffectResult>& effects);
 
 /// Before anything is measured: which combination of the cells estimates which effect.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts);

@@ -159,8 +159,10 @@ class ExternalMatrix {
     Values values = base_;
     values[item.id] = value;
     add(label, values, item.title + ": " + now + " -> " + value);
-    // The effect of a feature is that of its later value, whichever of the two is the base's.
-    factors.push_back({is_usual ? item.id : item.id + "=" + value, {now, value}, is_usual && !is_added, item.id});
+    // As in the catalogue's matrix.
+    const bool is_turned_on = is_added || value == item.after;
+    const std::string effect = is_usual ? item.id : item.id + (is_turned_on ? "=" : " over ") + value;
+    factors.push_back({effect, {now, value}, !is_turned_on, item.id});
   }
 
   void add_grid() {

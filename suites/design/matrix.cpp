@@ -130,9 +130,11 @@ class OneAtATime {
       require_difference(base, resolved, label);
       const std::string before = now.value_or("another value");
       builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
-      // The effect of a feature is that of its later value, whichever of the two is the base's.
-      factors_.push_back(
-          {is_usual ? feature.id : feature.id + "=" + value, {before, value}, is_usual && !is_added_, feature.id});
+      // What the base's value does that the cell's does not; in add_one_in, or if the cell's is the later one, the
+      // reverse.
+      const bool is_turned_on = is_added_ || value == feature.after;
+      const std::string effect = is_usual ? feature.id : feature.id + (is_turned_on ? "=" : " over ") + value;
+      factors_.push_back({effect, {before, value}, !is_turned_on, feature.id});
     } catch (const Error& error) {
       rethrow_internal(error);
       if (builder_.is_listed() && error.code() != ErrorCode::kConflict) throw;

@@ -63,9 +63,9 @@ void count_from_one(core::Json& model, core::Json& window) {
   for (const char* layers : {"attention_skip_layers", "paired_head_layers", "key_offset_layers", "xsa_layers"})
     all_next(model.at(layers));
   all_next(window.at("short_layers"));
-  for (const char* pointer :
-       {"/backout_layer", "/skip/from", "/skip/to", "/late_attention_input/first_layer",
-        "/late_attention_input/source_layer", "/two_lanes/first_layer", "/mudd/layer", "/mudd/cached_layer", "/mudd/skip_layer"}) {
+  for (const char* pointer : {"/backout_layer", "/skip/from", "/skip/to", "/late_attention_input/first_layer",
+                              "/late_attention_input/source_layer", "/two_lanes/first_layer", "/mudd/layer",
+                              "/mudd/cached_layer", "/mudd/skip_layer"}) {
     const core::Json::json_pointer place(pointer);
     if (model.contains(place)) next(model.at(place));
   }
@@ -165,7 +165,8 @@ TEST_P(LateOfficialRecord, EqualsItsRealConfiguration) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, LateOfficialRecord,
-                         testing::Values(43, 45, 46, 49, 50, 51, 54, 55, 57, 58, 62, 63, 64, 70, 72, 73, 77, 80, 81, 82, 83, 85, 88, 89),
+                         testing::Values(43, 45, 46, 49, 50, 51, 54, 55, 57, 58, 62, 63, 64, 70, 72, 73, 77, 80, 81, 82,
+                                         83, 85, 88, 89),
                          [](const auto& test) { return "record" + std::to_string(test.param); });
 
 TEST(OfficialRecord17, IsTheDefaultConfiguration) {

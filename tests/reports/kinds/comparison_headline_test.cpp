@@ -85,6 +85,47 @@ TEST(EffectsHeadline, OneChangeIsNamed) {
   EXPECT_EQ(Judged().headline(), "");
 }
 
+TEST(EffectsHeadline, AListNamesWhatIsDecided) {
+  Judged judged;
+  judged.add_many(2, FeatureVerdict::kKeep);
+  judged.add(FeatureVerdict::kBarnacle);
+  judged.add(FeatureVerdict::kDrop);
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kWithinNoise, .have = 3});
+  const auto list = [&] { return effects_headline(judged.effects, judged.needed, "this machine", true); };
+  EXPECT_EQ(list(),
+            "Of 5 techniques 2 pay on this machine: change0 and change1; 1 does nothing within the margin: change2; 1 "
+            "costs time: change3; 1 is within noise, so no number of seeds is promised.");
+  judged.add_many(19, FeatureVerdict::kKeep);
+  EXPECT_NE(list().find("Of 24 techniques 21 pay on this machine; 1 does"), std::string::npos) << list();
+  judged = {};
+  judged.add_many(2, FeatureVerdict::kDrop);
+  EXPECT_EQ(list(), "Of 2 techniques none is proved to pay on this machine; 2 cost time: change0 and change1.");
+}
+
+TEST(VerdictList, EachTechniqueStandsInOneRowOfEitherMeasure) {
+  Judged judged;
+  judged.add(FeatureVerdict::kKeep);
+  EXPECT_FALSE(verdict_list(judged.effects).has_value());
+  judged.add(FeatureVerdict::kBarnacle);
+  judged.add(FeatureVerdict::kDrop);
+  judged.add(FeatureVerdict::kInconclusive);
+  judged.effects[0].loss.verdict = Verdict::kRegressed;
+  judged.effects[1].loss.verdict = Verdict::kImproved;
+  judged.effects[2].loss.verdict = Verdict::kUnchanged;
+  EffectResult interaction;  // has no verdict, so it is in no row
+  interaction.contrast = simple_contrast("a x b", "on", "off");
+  judged.effects.push_back(interaction);
+  const std::optional<Section> section = verdict_list(judged.effects);
+  ASSERT_TRUE(section);
+  const Table& table = section->tables.at(0);
+  std::vector<std::string> rows;
+  for (const std::vector<TableCell>& row : table.rows)
+    rows.push_back(core::OrderedJson{row[0].value, row[1].value, row[2].value}.dump());
+  EXPECT_EQ(rows, (std::vector<std::string>{
+                      R"(["pays",["change0"],["change1"]])", R"(["does_nothing",["change1"],["change2"]])",
+                      R"(["costs",["change2"],["change0"]])", R"(["undecided",["change3"],["change3"]])"}));
+}
+
 TEST(ComparisonHeadline, SaysWhatFailedAndWhereAHistoryWent) {
   results::PlanRecord plan;
   plan.design = results::Design::kHistory;

@@ -186,7 +186,7 @@ TEST_F(ExternalDesign, LeaveOneOutAndAddOneIn) {
       Json::parse(R"({"features": ["a", {"id": "width", "value": "64"}], "base": {"features": {"b": "0"}}})");
   const Matrix out = external_suite_matrix_of(designed("leave_one_out", chosen));
   EXPECT_EQ(labels_of(out), (Texts{"base", "without a", "width = 64"}));
-  EXPECT_EQ(contrasts_of(out), (Texts{"a: +base -without a", "width=64: -base +width = 64"}));
+  EXPECT_EQ(contrasts_of(out), (Texts{"a: +base -without a", "width over 64: +base -width = 64"}));
   EXPECT_EQ(out.cells[0].features.at("b"), "0");
   EXPECT_EQ(out.cells[2].external.at("command"), Json({"train", "1", "0", "1", "64"}));
   const Matrix in = external_suite_matrix_of(designed("add_one_in", chosen));

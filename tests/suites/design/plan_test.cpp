@@ -105,6 +105,34 @@ TEST(Matrix, AddOneInStartsWithAllFeaturesOff) {
   EXPECT_FALSE(matrix.cells[2].config.model.attention_skip_layers.empty());
 }
 
+TEST(Matrix, LeaveOneOutSaysWhatTheBaseDoesWhicheverTheOtherValueIs) {
+  const auto contrast_of = [](const std::string& record, const Json& choice) {
+    Suite suite = ablation("leave_one_out", Json::array({choice}));
+    suite.base_record = record;
+    const Matrix matrix = make_matrix(suite, catalogue());
+    EXPECT_EQ(matrix.contrasts.size(), 1u);
+    return matrix.contrasts.at(0);
+  };
+  const auto base_less = [](const std::string& record, const std::string& cell) {
+    return std::map<std::string, double>{{record, 1.0}, {cell, -1.0}};
+  };
+  const results::PlanContrast usual = contrast_of("record17", "rotary");
+  EXPECT_EQ(usual.effect, "rotary");
+  EXPECT_EQ(usual.coefficients, base_less("record17", "without rotary"));
+  // Neither the earlier nor the later value.
+  const results::PlanContrast other = contrast_of("record17", {{"id", "value_embeddings"}, {"value", "none"}});
+  EXPECT_EQ(other.effect, "value_embeddings over none");
+  EXPECT_EQ(other.coefficients, base_less("record17", "value_embeddings = none"));
+  ASSERT_EQ(other.factors.size(), 1u);
+  EXPECT_EQ(other.factors[0].setting, "value_embeddings");
+  EXPECT_EQ(other.factors[0].from, "none");
+  EXPECT_EQ(other.factors[0].to, catalogue().record("record17").features.at("value_embeddings"));
+  // The later value in a base that lacks it: the effect is still the later less the earlier.
+  const results::PlanContrast later = contrast_of("record16", {{"id", "attention_skip"}, {"value", "layer_7"}});
+  EXPECT_EQ(later.effect, "attention_skip=layer_7");
+  EXPECT_EQ(later.coefficients, (std::map<std::string, double>{{"record16", -1.0}, {"attention_skip = layer_7", 1.0}}));
+}
+
 TEST(Matrix, LeavesOutAFeatureThatTheBaseHasAlready) {
   const Matrix matrix = make_matrix(
       ablation("leave_one_out", Json::array({{{"id", "attention_skip"}, {"value", "layer_7"}}})), catalogue());
