@@ -399,7 +399,7 @@ class Shrink {
     const std::int64_t from = official_.data.sequence_length;
     const std::int64_t to = to_.data.sequence_length;
     const bool is_sum = to_.run.loss_reduction == core::LossReduction::kSum;  // does not depend on the length
-    if (to_.precision.head != core::HeadPrecision::kFp8 || from == to || is_sum) return;
+    if (to_.precision.head != core::ProductPrecision::kFp8 || from == to || is_sum) return;
     const double exponent = std::round(std::log2(static_cast<double>(from) / static_cast<double>(to)));
     double& scale = to_.precision.fp8.grad_scale;
     scale /= std::exp2(exponent);

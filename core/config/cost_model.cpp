@@ -58,7 +58,7 @@ struct ElementSizes {
     product = precision.activations == ActivationPrecision::kFloat32 ? number : kBfloat16Bytes;
     stream = precision.activations == ActivationPrecision::kBfloat16 ? kBfloat16Bytes : number;
     table = precision.embeddings == StoredPrecision::kBfloat16 ? kBfloat16Bytes : number;
-    head = precision.head == HeadPrecision::kFp8 ? kFp8Bytes : product;
+    head = precision.head == ProductPrecision::kFp8 ? kFp8Bytes : product;
     const bool rounds = config.optimizer.hidden_matrices.ns_dtype == NewtonSchulzDtype::kBfloat16;
     iterated = rounds ? kBfloat16Bytes : number;
   }
@@ -129,15 +129,23 @@ class Counter {
         (2 * inputs + outputs) * elements * bytes_each);
   }
 
-  /// y = x W^T (+ b); `out`: numbers in all outputs of one matrix, which reads x once.
-  void linear(double in, double out) {
+  /// y = x W^T (+ b); `out`: numbers in all outputs of one matrix, which reads x once. `is_fp8`: operands are rounded
+  /// to 8 bits forward.
+  void linear(double in, double out, bool is_fp8 = false) {
     const double bias = model_.bias ? out : 0;
     const double weight = in * out;
     const double x = tokens_ * in, y = tokens_ * out, parameters = sequences_ * (weight + bias);
-    add(OpFamily::kLinear, CostPhase::kForward, 2 * tokens_ * weight + tokens_ * bias,
-        (x + parameters + y) * size_.product);
+    const double rounded = is_fp8 ? kQuantize * (x + sequences_ * weight) : 0;
+    add(OpFamily::kLinear, CostPhase::kForward, 2 * tokens_ * weight + tokens_ * bias + rounded,
+        is_fp8 ? x + parameters + y * size_.product : (x + parameters + y) * size_.product);
     add(OpFamily::kLinear, CostPhase::kBackward, 4 * tokens_ * weight + tokens_ * bias,
         (2 * y + 2 * x + sequences_ * weight) * size_.product + parameters * size_.number);
+  }
+
+  bool is_fp8_product(const ParameterShape& parameter) const {
+    const PrecisionConfig& precision = config_.precision;
+    return (precision.mlp_up == ProductPrecision::kFp8 && parameter.name.ends_with("mlp.c_fc.weight")) ||
+           (precision.mlp_down == ProductPrecision::kFp8 && parameter.name.ends_with("mlp.c_proj.weight"));
   }
 
   void linear_layers() {
@@ -146,7 +154,10 @@ class Counter {
       const bool is_qkvo = model_.merged_qkvo != MergedQkvo::kOff && parameter.matrices == 4;
       if (is_qkvo) linear(width_, 3 * width_);
       if (is_qkvo) linear(width_, width_);
-      if (!is_qkvo) linear(as_double(parameter.columns()), as_double(parameter.numbers() / parameter.columns()));
+      if (!is_qkvo) {
+        linear(as_double(parameter.columns()), as_double(parameter.numbers() / parameter.columns()),
+               is_fp8_product(parameter));
+      }
     }
   }
 
@@ -181,7 +192,7 @@ class Counter {
     const double weights = sequences_ * weight;  // each sequence takes them anew
     const double cap = model_.logit_softcap || model_.logit_cap.scale ? 1 : 0;
     const double scale = model_.logit_scale != 1.0 ? 1 : 0;
-    const double quantized = config_.precision.head == HeadPrecision::kFp8 ? kQuantize : 0;
+    const double quantized = config_.precision.head == ProductPrecision::kFp8 ? kQuantize : 0;
     constexpr double kTargetBytes = 8;
     add(OpFamily::kHead, CostPhase::kForward,
         2 * tokens_ * weight + logits * (kSoftmaxLoss.forward + cap * kSoftcap.forward + scale) +

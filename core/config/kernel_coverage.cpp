@@ -77,6 +77,13 @@ const KernelCondition kNoBias{
 const KernelCondition kReluSquared{"activation ReLU^2", {"/model/activation"}, [](Query query) {
                                      return query.config.model.activation == Activation::kReluSquared;
                                    }};
+const KernelCondition kPlainMlp{"products of the MLP in the precision of the activations",
+                                {"/precision/mlp_up", "/precision/mlp_down"},
+                                [](Query query) {
+                                  const PrecisionConfig& precision = query.config.precision;
+                                  return precision.mlp_up == ProductPrecision::kActivations &&
+                                         precision.mlp_down == ProductPrecision::kActivations;
+                                }};
 const KernelCondition kPlainAdam{"Adam without cautious decay",
                                  {"/optimizer/embeddings/cautious_decay", "/optimizer/lm_head/cautious_decay",
                                   "/optimizer/scalars/cautious_decay", "/optimizer/families"},
@@ -124,6 +131,7 @@ KernelRow cpu_blocks() {
            kRmsNorm,
            kNoBias,
            kReluSquared,
+           kPlainMlp,
            kEarlyStream,
            kEarlyAttention,
            {"rotary tables in float32",
@@ -153,6 +161,7 @@ KernelRow gpu_blocks() {
            kRmsNorm,
            kNoBias,
            kReluSquared,
+           kPlainMlp,
            kEarlyStream,
            kEarlyAttention,
            {"a model dimension that is a multiple of 8, up to 1,024",
@@ -207,7 +216,7 @@ KernelRow cpu_head() {
            kFloat32Loss,
            kOneTarget,
            {"a head in the precision of the activations", {"/precision/head"}, [](Query query) {
-              return query.config.precision.head == HeadPrecision::kActivations;
+              return query.config.precision.head == ProductPrecision::kActivations;
             }}}};
 }
 
@@ -220,7 +229,7 @@ KernelRow gpu_head() {
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},
             [](Query query) {
               const ModelConfig& model = query.config.model;
-              return query.config.precision.head == HeadPrecision::kActivations ||
+              return query.config.precision.head == ProductPrecision::kActivations ||
                      (model.model_dim % kFloat8 == 0 && model.padded_vocab_size() % kFloat8 == 0);
             }}}};
 }

@@ -74,6 +74,6 @@ enum class ValidationPrecision { kTraining, kFloat32 };
 enum class StoredPrecision { kFloat32, kBfloat16 };
 enum class ParameterStorage { kFloat32, kBfloat16Stochastic };
 enum class RotaryPrecision { kFloat32, kBfloat16Tables, kBfloat16Frequencies };
-enum class HeadPrecision { kActivations, kFp8 };
+enum class ProductPrecision { kActivations, kFp8 };
 
 }  // namespace nanobench::core

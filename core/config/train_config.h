@@ -301,6 +301,14 @@ struct Fp8Config {
   double grad_scale = 536870912;  ///< 2^29
 };
 
+/// The scales of the second product of an MLP in 8-bit floating point (#89). Each is the range of what came before, so
+/// that operands are rounded as they are written: a margin makes up for growth.
+struct DelayedFp8Config {
+  double activation_margin = 1.8;        ///< times the largest activation of the rank's last forward pass
+  double weight_margin = 1.12;           ///< times the largest weight before the last update
+  std::int64_t exact_weight_steps = 16;  ///< the first so many updates are followed by the weights' own range
+};
+
 /// Where values are rounded to bfloat16. Arithmetic stays float32 (or float64); values are rounded where the records'
 /// compiled kernels store them. Everything is float32 unless stated otherwise.
 struct PrecisionConfig {
@@ -321,8 +329,13 @@ struct PrecisionConfig {
   StoredPrecision lm_head = StoredPrecision::kFloat32;     ///< the head's matrix and its Adam state (#32 on)
   StoredPrecision gates = StoredPrecision::kFloat32;       ///< attention and smear gates and their momentum (#32 on)
   StoredPrecision adam_state = StoredPrecision::kFloat32;  ///< kBfloat16: the moments of every group (#32 on)
-  HeadPrecision head = HeadPrecision::kActivations;
+  ProductPrecision head = ProductPrecision::kActivations;
   Fp8Config fp8;
+  /// kFp8: e4m3 operands in the forward passes of training, with gradients of the operands as they were. mlp_up (#84)
+  /// takes the ranges of its own operands, mlp_down (#89) earlier ones.
+  ProductPrecision mlp_up = ProductPrecision::kActivations;
+  ProductPrecision mlp_down = ProductPrecision::kActivations;
+  DelayedFp8Config mlp_down_fp8;
 };
 
 /// Data parallelism over processes. With one process nothing is communicated, and only `processes` has an effect.

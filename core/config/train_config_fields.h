@@ -351,6 +351,16 @@ void visit_fields(Visitor& v, Fp8Config& c) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& v, DelayedFp8Config& c) {
+  v.field({"activation_margin", "The range of the activations is so many times that of the last forward pass."},
+          c.activation_margin, 1e-3, 1e3);
+  v.field({"weight_margin", "The range of the weights is so many times that before the last update."}, c.weight_margin,
+          1e-3, 1e3);
+  v.field({"exact_weight_steps", "After the first so many updates the weights have their own range."},
+          c.exact_weight_steps, 0, 1 << 30);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& v, PrecisionConfig& c) {
   v.field({"activations",
            "What is rounded to bfloat16: nothing, matrix products and attention, or the residual stream "
@@ -372,8 +382,18 @@ void visit_fields(Visitor& v, PrecisionConfig& c) {
   v.field({"gates", "Storage of the gates' matrices and of their momentum."}, c.gates);
   v.field({"adam_state", "Storage of Adam's moments: that of the parameter, or bfloat16."}, c.adam_state);
   v.field({"head", "The head's product has the precision of the activations, or 8-bit operands."}, c.head);
-  v.active_when("head", c.head, HeadPrecision::kFp8);
+  v.active_when("head", c.head, ProductPrecision::kFp8);
   v.group({"fp8", "The head in 8-bit floating point."}, c.fp8);
+  v.active_always();
+  v.field(
+      {"mlp_up", "The first product of an MLP has the precision of the activations, or in training 8-bit operands."},
+      c.mlp_up);
+  v.field({"mlp_down",
+           "The second product of an MLP has the precision of the activations, or in training 8-bit "
+           "operands with earlier ranges."},
+          c.mlp_down);
+  v.active_when("mlp_down", c.mlp_down, ProductPrecision::kFp8);
+  v.group({"mlp_down_fp8", "The ranges of the MLP's second product in 8-bit floating point."}, c.mlp_down_fp8);
   v.active_always();
 }
 

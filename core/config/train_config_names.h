@@ -111,6 +111,6 @@ NB_ENUM_NAMES(ParameterStorage, {ParameterStorage::kFloat32, "float32"},
 NB_ENUM_NAMES(RotaryPrecision, {RotaryPrecision::kFloat32, "float32"},
               {RotaryPrecision::kBfloat16Tables, "bfloat16_tables"},
               {RotaryPrecision::kBfloat16Frequencies, "bfloat16_frequencies"});
-NB_ENUM_NAMES(HeadPrecision, {HeadPrecision::kActivations, "activations"}, {HeadPrecision::kFp8, "fp8"});
+NB_ENUM_NAMES(ProductPrecision, {ProductPrecision::kActivations, "activations"}, {ProductPrecision::kFp8, "fp8"});
 
 }  // namespace nanobench::core

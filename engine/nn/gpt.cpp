@@ -86,6 +86,9 @@ GPT::GPT(const TrainConfig& config, at::ScalarType dtype, at::Device device)
   post_lambdas_ = parameters_.add({.name = "post_lambdas", .values = post_values(config.model)});
   xsa_alphas_ = parameters_.add({.name = "xsa_alphas", .values = {0.0}});
   if (config.model.generated_gates.hidden > 0) generated_gates_.emplace(parameters_, config);
+  const PrecisionConfig& precision = config.precision;
+  if (precision.mlp_up == ProductPrecision::kFp8 || precision.mlp_down == ProductPrecision::kFp8)
+    mlp_products_ = std::make_unique<MlpProducts>(precision, static_cast<std::size_t>(config.model.num_layers));
   if (config.model.mudd.hidden > 0) {
     mudd_layer_ = Coefficients(parameters_, "mudd.0.", first_layer_coefficients(config.init), config.model.mudd.scale);
     mudd_head_ = Coefficients(parameters_, "mudd.1.", {0.0, -0.5, 0.0, 0.0, 0.0}, config.model.mudd.scale);
@@ -205,7 +208,8 @@ Rounding GPT::rounding_of(Pass pass) const {
   return {.products = precision.activations != ActivationPrecision::kFloat32,
           .stream = precision.activations == ActivationPrecision::kBfloat16,
           .is_compact = EngineContext::current().uses_kernels() && takes_device_tensors(device()) &&
-                        has_kernel(StepPart::kBlocks, KernelDevice::kGpu, KernelQuery(config_, dtype_ == at::kFloat))};
+                        has_kernel(StepPart::kBlocks, KernelDevice::kGpu, KernelQuery(config_, dtype_ == at::kFloat)),
+          .mlp = pass == Pass::kTraining ? mlp_products_.get() : nullptr};
 }
 
 /// The rows of all tables from one GPU kernel call; empty if the kernel does not support this model.
@@ -270,19 +274,21 @@ std::vector<at::Tensor> GPT::value_embeddings(const at::Tensor& tokens, const To
   return by_layer;
 }
 
-at::Tensor GPT::mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const {
-  Linear up = block.c_fc;
+at::Tensor GPT::mlp(std::size_t layer, const at::Tensor& x, const Rounding& rounding) const {
+  Linear up = blocks_[layer].c_fc;
   if (config_.model.mlp_fc_transposed) up.weight = up.weight.t();
-  const at::Tensor hidden = up(rounding.product_input(x), rounding);
+  const at::Tensor input = rounding.product_input(x);
+  const at::Tensor hidden = rounding.mlp != nullptr ? rounding.mlp->up(up, input, rounding) : up(input, rounding);
   at::Tensor active;
   switch (config_.model.activation) {
     case Activation::kReluSquared: active = relu_squared(hidden); break;
     case Activation::kGelu: active = at::gelu(hidden); break;
     case Activation::kGeluTanh: active = at::gelu(hidden, "tanh"); break;
   }
-  Linear down = block.c_proj;
+  active = rounding.product(active);
+  Linear down = blocks_[layer].c_proj;
   if (config_.model.mlp_proj_transposed) down.weight = down.weight.t();
-  return down(rounding.product(active), rounding);
+  return rounding.mlp != nullptr ? rounding.mlp->down(layer, down, active, rounding) : down(active, rounding);
 }
 
 at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const {
@@ -305,7 +311,7 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass 
     options.prefix_weight = input.prefix_weight;
     options.prefixes = prefix_table_;
   }
-  const bool is_fp8 = precision.head == HeadPrecision::kFp8 && pass == Pass::kTraining;
+  const bool is_fp8 = precision.head == ProductPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
     const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
@@ -423,7 +429,7 @@ at::Tensor GPT::block_by_ops(std::size_t layer, at::Tensor x, Stream& stream, co
     x = rounding.in_stream(at::add(x, branch, config_.model.attention_branch_scale));
   }
   if (!block.c_fc.weight.defined()) return x;
-  return rounding.in_stream(x + mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding));
+  return rounding.in_stream(x + mlp(layer, rounding.in_stream(block.mlp_norm(x)), rounding));
 }
 
 /// Keeps what a later layer or the head reads.
@@ -441,6 +447,7 @@ at::Tensor GPT::back_out(const at::Tensor& x, const Stream& stream, bool fuses) 
 at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
   const ModelConfig& model = config_.model;
   const Rounding rounding = rounding_of(pass);
+  if (rounding.mlp != nullptr) rounding.mlp->begin(input.rank, input.step);
   Stream stream;
   stream.setting = attention_setting(input.tokens.size(0));
   const bool has_sigmoid = model.unet_skips && model.unet_skip_gate == SkipGate::kSigmoid;

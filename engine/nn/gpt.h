@@ -10,6 +10,7 @@
 #include "core/config/train_config.h"
 #include "engine/nn/generated_gates.h"
 #include "engine/nn/layers.h"
+#include "engine/nn/mlp_products.h"
 #include "engine/nn/mudd.h"
 #include "engine/nn/parameters.h"
 #include "engine/ops/attention.h"
@@ -31,6 +32,8 @@ struct SequenceInput {
   /// Weights of the targets of each token in training: the next one, the one after it, ... (loss.multi_token).
   std::vector<double> target_weights = {1.0};
   double prefix_weight = 0.0;  ///< of the prefix of the next token in training (loss.prefix)
+  std::int64_t rank = 0;       ///< whose sequence it is, in training
+  std::int64_t step = 0;       ///< of training
   /// Plan of attention.window.final_validation_layers in the last validation; null: they have those of the others.
   std::shared_ptr<const AttentionPlan> listed_plan;
 };
@@ -119,6 +122,11 @@ class GPT {
   /// Whether any token has a prefix.
   bool has_prefixes() const;
 
+  /// Forgets what earlier training passes have left for later ones (precision.mlp_down).
+  void forget_passes() {
+    if (mlp_products_) mlp_products_->reset();
+  }
+
   /// Whether the blocks of a pass use the fused ops (engine/ops/fused_block.h), on the kernels' threads.
   bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }
 
@@ -190,11 +198,12 @@ class GPT {
                           const Rounding& rounding) const;
   at::Tensor up_weight(const Block& block) const;
   at::Tensor down_weight(const Block& block) const;
-  at::Tensor mlp(const Block& block, const at::Tensor& x, const Rounding& rounding) const;
+  at::Tensor mlp(std::size_t layer, const at::Tensor& x, const Rounding& rounding) const;
   at::Tensor head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const;
   std::int64_t table_positions() const;
 
   const TrainConfig& config_;
+  std::unique_ptr<MlpProducts> mlp_products_;  ///< null without 8-bit products
   at::ScalarType dtype_;
   Parameters parameters_;
   at::Tensor embed_, position_embed_, lm_head_, skip_weights_;

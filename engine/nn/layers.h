@@ -10,13 +10,16 @@
 
 namespace nanobench::core {
 
+class MlpProducts;
+
 /// Where one pass rounds to bfloat16 (PrecisionConfig). Autocast rounds the inputs and outputs of matrix products and
 /// attention; a bfloat16 model also rounds the residual stream. On a CPU, rounded values stay in tensors of the model's
 /// dtype; if GPU kernels run whole blocks, they are bfloat16 tensors.
 struct Rounding {
   bool products = false;
   bool stream = false;
-  bool is_compact = false;  ///< bfloat16 tensors; products and stream are rounded then
+  bool is_compact = false;     ///< bfloat16 tensors; products and stream are rounded then
+  MlpProducts* mlp = nullptr;  ///< 8-bit products of the MLPs; null: as `products` says
 
   /// A value as matrix products and attention store it.
   at::Tensor product(const at::Tensor& x) const { return products ? stored(x) : x; }

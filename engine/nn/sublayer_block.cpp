@@ -86,7 +86,7 @@ at::Tensor GPT::sublayer_block(std::size_t layer, at::Tensor x, Stream& stream, 
   if (model.skip.to && model.skip.from == index) stream.middle = x;
   if (!block.c_fc.weight.defined()) return x;
   const at::Tensor& read = stream.lane.defined() ? stream.lane : x;
-  const at::Tensor y = mlp(block, rounding.in_stream(block.mlp_norm(read)), rounding);
+  const at::Tensor y = mlp(layer, rounding.in_stream(block.mlp_norm(read)), rounding);
   const at::Tensor kept = resid_lambdas_[index][1], added = post_weight(index, 1, 0) * y;
   if (stream.lane.defined()) stream.lane = rounding.in_stream(kept * stream.lane + post_weight(index, 1, 1) * y);
   return rounding.in_stream(kept * x + added);
@@ -109,7 +109,7 @@ at::Tensor GPT::coefficient_block(std::size_t layer, at::Tensor x, Stream& strea
   x = m[8] * x + m[9] * y + m[10] * stream.entry;
   if (stream.pairs.defined()) x = x + m[11] * stream.pairs;
   x = rounding.in_stream(x);
-  const at::Tensor hidden = mlp(block, rounding.in_stream(block.mlp_norm(x)), rounding);
+  const at::Tensor hidden = mlp(layer, rounding.in_stream(block.mlp_norm(x)), rounding);
   return rounding.in_stream(m[12] * x + m[13] * hidden);
 }
 

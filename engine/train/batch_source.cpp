@@ -166,6 +166,8 @@ SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const Ste
                       .dc_plan = nullptr,
                       .target_weights = {1.0},
                       .prefix_weight = 0.0,
+                      .rank = 0,
+                      .step = 0,
                       .listed_plan = nullptr};
   if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(tokens, windows.half);
   if (!config_.model.paired_head_layers.empty()) {

@@ -17,6 +17,8 @@ std::optional<std::string> obstacle(const RunSpec& spec, int processes, const Cu
     return "the weights of its targets change";
   if (spec.config.model.has_dc_attention()) return "composed heads have a mask of their own";
   if (!spec.config.model.paired_head_layers.empty()) return "paired heads have masks of their own";
+  if (spec.config.precision.mlp_down == ProductPrecision::kFp8)
+    return "8-bit products of the MLPs have the ranges of earlier passes";
   if (!spec.config.data.stages.empty()) return "its sequences change their length";
   if (spec.trace_file) return "a trace keeps what the layers compute";
   if (spec.profile_file) return "a profile times single operations";
@@ -70,6 +72,8 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
             .dc_plan = nullptr,
             .target_weights = {1.0},
             .prefix_weight = 0.0,
+            .rank = 0,
+            .step = 0,
             .listed_plan = nullptr};
 }
 

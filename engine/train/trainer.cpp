@@ -196,6 +196,8 @@ Trainer::OwnLosses Trainer::accumulate(std::int64_t step) {
       input = batches_.make_input(sequences[own[i]], windows);
       input.target_weights = target_weights(config_.loss, step);
       input.prefix_weight = prefix_weight(config_.loss, step);
+      input.rank = places[own[i]].rank;
+      input.step = step;
     }
     cost_.add(input);
     const auto between = [&] { fetch_ahead(FetchTime::kAfterForward, is_last); };
@@ -304,6 +306,7 @@ void Trainer::warm_up() {
     update(0);
   }
   optimizers_->restore(before);
+  model_.forget_passes();
   batches_.restart();
 }
 

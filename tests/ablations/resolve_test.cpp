@@ -100,7 +100,7 @@ TEST(Resolve, RefusesConflictingFeatures) {
 
 TEST(Resolve, NullTakesAWholeGroupAway) {
   const Resolved plain = resolved("record21", {{"head_precision", "activations"}});
-  EXPECT_EQ(plain.config.precision.head, core::HeadPrecision::kActivations);
+  EXPECT_EQ(plain.config.precision.head, core::ProductPrecision::kActivations);
   EXPECT_FALSE(core::to_json(plain.config)["precision"].contains("fp8"));
   EXPECT_EQ(resolved("record18", {{"head_precision", "fp8_512"}}).config.precision.fp8.weight_scale, 512);
 }

@@ -208,7 +208,7 @@ TEST(Scale, WhatAnOfficialRunDoesNotHaveStaysAway) {
 TEST(Scale, TheFp8GradientScaleFollowsTheSequenceInPowersOfTwo) {
   TrainConfig official;  // gradients of a mean over 65536 tokens; over 1024 they are 64 times as large
   official.precision.activations = core::ActivationPrecision::kBfloat16;
-  official.precision.head = core::HeadPrecision::kFp8;
+  official.precision.head = core::ProductPrecision::kFp8;
   const ScaledConfig nano = apply_scale(official, embedded_catalogue().scale("nano"));
   EXPECT_EQ(nano.config.precision.fp8.grad_scale, std::exp2(29 - 6));
   EXPECT_EQ(nano.config.precision.fp8.weight_scale, 32);
@@ -216,7 +216,7 @@ TEST(Scale, TheFp8GradientScaleFollowsTheSequenceInPowersOfTwo) {
   official.data.sequence_length = 49152;  // mini: 49152 / 12288
   EXPECT_EQ(apply_scale(official, embedded_catalogue().scale("mini")).config.precision.fp8.grad_scale,
             std::exp2(29 - 2));
-  official.precision.head = core::HeadPrecision::kActivations;
+  official.precision.head = core::ProductPrecision::kActivations;
   EXPECT_EQ(texts_of(apply_scale(official, embedded_catalogue().scale("nano")).notes).find("fp8"), std::string::npos);
 }
 

@@ -348,7 +348,9 @@ const CostModelChange kChanges[] = {
     {"waiting_adam", [](TrainConfig& c) { c.optimizer.lm_head.step_every = 2; }, -1, -1},
     {"second_moments", [](TrainConfig& c) { c.optimizer.hidden_matrices.second_moment_beta2 = 0.95; }, 1, 0},
     {"sigmoid_skips", [](TrainConfig& c) { c.model.unet_skip_gate = SkipGate::kSigmoid; }, 0, 0},
-    {"fp8_head", [](TrainConfig& c) { c.precision.head = HeadPrecision::kFp8; }, 1, -1},
+    {"fp8_head", [](TrainConfig& c) { c.precision.head = ProductPrecision::kFp8; }, 1, -1},
+    {"fp8_mlp_up", [](TrainConfig& c) { c.precision.mlp_up = ProductPrecision::kFp8; }, 1, -1},
+    {"fp8_mlp_down", [](TrainConfig& c) { c.precision.mlp_down = ProductPrecision::kFp8; }, 1, -1},
     {"longer_sequences",
      [](TrainConfig& c) {
        c.data.sequence_length = 131072;

@@ -40,7 +40,7 @@ TEST(StableIdentity, ReadersMakeTheSameConfigurationOfChangedSettings) {
   config.model.attention_skip_layers = {};
   config.model.value_embeddings.layer_map.assign(6, std::nullopt);
   config.attention.window.schedule.type = WindowScheduleType::kConstant;
-  config.precision.head = HeadPrecision::kFp8;
+  config.precision.head = ProductPrecision::kFp8;
   const TrainConfig read = read_train_config(changed_settings(config), "c.json");
   EXPECT_EQ(to_json(read), to_json(config));
   EXPECT_EQ(read.digest(), config.digest());

@@ -87,9 +87,9 @@ double share_of(const at::Tensor& exact, const at::Tensor& gradient) {
 /// float32 on the CPU. So its gradients must be about as near to the exact ones as the CPU's are.
 void expect_as_good_as_the_cpus(const std::string& record) {
   TrainConfig config = emulated_model_config_of(record);
-  const HeadPrecision head = config.precision.head;
+  const ProductPrecision head = config.precision.head;
   config.precision.activations = ActivationPrecision::kFloat32;
-  config.precision.head = HeadPrecision::kActivations;
+  config.precision.head = ProductPrecision::kActivations;
   const EmulatedModelTrained exact = emulated_model_train(config);
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.precision.head = head;

@@ -1,0 +1,46 @@
+#include "engine/ops/e4m3_linear.h"
+
+#include "core/base/op_timer.h"
+#include "engine/ops/bfloat16.h"
+
+namespace nanobench::core {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr double kSmallestRange = 1e-30;  // of a matrix of zeros
+
+/// LibTorch's conversion turns too large values into NaN, so they are clamped first.
+at::Tensor in_units(const at::Tensor& x, const at::Tensor& unit) {
+  return (x / unit).clamp_(-kE4m3Max, kE4m3Max).to(at::kFloat8_e4m3fn).to(x.scalar_type());
+}
+
+struct E4m3Linear : torch::autograd::Function<E4m3Linear> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& x_unit, const at::Tensor& weight_unit) {
+    const OpTimer timer("e4m3_linear");
+    context->save_for_backward({x, weight});
+    return at::linear(in_units(x, x_unit), in_units(weight, weight_unit)).mul_(x_unit * weight_unit);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const OpTimer timer("e4m3_linear");
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& gradient = gradients[0];
+    return {gradient.matmul(saved[1]), gradient.t().matmul(saved[0]), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor e4m3_unit(const at::Tensor& x) {
+  return x.detach().abs().max().clamp_min(kSmallestRange) / kE4m3Max;
+}
+
+at::Tensor e4m3_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_unit,
+                       const at::Tensor& weight_unit) {
+  return E4m3Linear::apply(x, weight, x_unit, weight_unit);
+}
+
+}  // namespace nanobench::core
