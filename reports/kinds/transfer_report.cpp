@@ -152,22 +152,23 @@ Table shared_table(const Transfer& transfer, std::size_t max_rows, std::size_t& 
 }
 
 Table published_table(const Transfer& transfer) {
-  Table table{.id = "published",
-              .title = "Published training times",
-              .columns = {text_column("change", "change"), text_column("record", "record"),
-                          number_column("before_s", "before s"), number_column("after_s", "after s"),
-                          number_column("ratio", "change"), text_column("counts", "counts"),
-                          wide_column("reason", "why not"), wide_column("note", "note on the figures", 1)},
-              .rows = {}};
+  Table table{
+      .id = "published",
+      .title = "Published training times",
+      .columns = {text_column("change", "change"), text_column("record", "record"),
+                  number_column("before_s", "before s"), number_column("after_s", "after s"),
+                  number_column("ratio", "change"), text_column("counts", "counts"), wide_column("reason", "why not")},
+      .rows = {}};
   for (const TransferChange& change : transfer.changes) {
     if (!change.published) continue;
     const PublishedChange& published = *change.published;
+    TableCell reason = text_or_missing(published.reason);
+    if (!published.note.empty()) reason.detail = "(" + published.note + ")";
     table.rows.push_back({text_cell(change.name), text_cell(published.record), fixed_cell(published.before_s, 1),
                           fixed_cell(published.after_s, 1),
                           value_cell(effect_text(Question::kEqualLoss, published.log_ratio),
                                      effect_number(Question::kEqualLoss, published.log_ratio)),
-                          value_cell(published.counts() ? "yes" : "no", published.counts()),
-                          text_or_missing(published.reason), text_or_missing(published.note)});
+                          value_cell(published.counts() ? "yes" : "no", published.counts()), std::move(reason)});
   }
   return table;
 }

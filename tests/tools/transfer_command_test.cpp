@@ -14,7 +14,7 @@ namespace {
 std::string suite_of(const std::string& scale, double factor, bool is_turned = false) {
   core::Json cells;
   double effect = 0.004;
-  for (const char* feature : {"rotary", "attention_skip", "qk_norm", "logit_softcap", "activation"}) {
+  for (const char* feature : {"rotary", "attention_skip", "qk_norm", "embedding_norm", "activation"}) {
     cells[std::string("without ") + feature] = {{"effect", factor * effect}};
     effect += 0.004;
   }
@@ -22,7 +22,7 @@ std::string suite_of(const std::string& scale, double factor, bool is_turned = f
   core::Json suite = {{"name", "loo"},
                       {"design", "leave_one_out"},
                       {"base", {{"record", "record17"}}},
-                      {"features", {"rotary", "attention_skip", "qk_norm", "logit_softcap", "activation"}},
+                      {"features", {"rotary", "attention_skip", "qk_norm", "embedding_norm", "activation"}},
                       {"scale", scale},
                       {"seeds", {1, 2, 3, 4}},
                       {"threads", 1}};
