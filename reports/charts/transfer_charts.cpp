@@ -117,7 +117,7 @@ OrderedJson transfer_spec(const ScalePair& pair, const CommonAxis& axis) {
 std::optional<Chart> transfer_chart(const Transfer& transfer, const ScalePair& pair, std::size_t number) {
   Chart chart{
       .id = "transfer_" + std::to_string(number),
-      .title = std::string(title_of(pair.question)) + ": " + pair.small + " and " + pair.large,
+      .title = std::string("Effects on the ") + title_of(pair.question) + ": " + pair.small + " and " + pair.large,
       .text = "Each point is a change: its effect at " + pair.small + " from left to right, at " + pair.large +
               " upward, with the intervals of both. On the dashed diagonal both are equal; in the lower left and "
               "the upper right quarter the signs agree. Below 0 is better."};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -41,6 +42,7 @@ TableCell transfer_value_cell(Question question, const TransferValue& value) {
   json["low"] = value.interval ? end(value.interval->low) : OrderedJson(nullptr);
   json["high"] = value.interval ? end(value.interval->high) : OrderedJson(nullptr);
   json["direction"] = direction_word(value.is_better);
+  json["n"] = value.n;
   TableCell cell = value_cell(effect_text(question, value.value), std::move(json));
   if (value.interval) {
     cell.detail =
@@ -116,8 +118,8 @@ Table pairs_table(const Transfer& transfer) {
   return table;
 }
 
-/// One row for each change of each pair and question, or those with opposite signs alone. Returns the number of rows
-/// that are left out in `left_out`.
+/// One row for each change of each pair and question; if those are more than `max_rows`, the ones with opposite signs.
+/// Counts the others in `left_out`.
 Table shared_table(const Transfer& transfer, std::size_t max_rows, std::size_t& left_out) {
   Table table{
       .id = "shared",
@@ -129,7 +131,6 @@ Table shared_table(const Transfer& transfer, std::size_t max_rows, std::size_t& 
       .rows = {}};
   std::size_t all = 0;
   for (const ScalePair& pair : transfer.pairs) all += pair.changes.size();
-  left_out = 0;
   for (const ScalePair& pair : transfer.pairs) {
     for (const std::size_t index : pair.changes) {
       const TransferChange& change = transfer.changes[index];
@@ -151,7 +152,8 @@ Table shared_table(const Transfer& transfer, std::size_t max_rows, std::size_t& 
   return table;
 }
 
-Table published_table(const Transfer& transfer) {
+/// Those that count first, or alone if the table `is_short`.
+Table published_table(const Transfer& transfer, bool is_short, std::size_t& left_out) {
   Table table{
       .id = "published",
       .title = "Published training times",
@@ -159,8 +161,15 @@ Table published_table(const Transfer& transfer) {
                   number_column("before_s", "before s"), number_column("after_s", "after s"),
                   number_column("ratio", "change"), text_column("counts", "counts"), wide_column("reason", "why not")},
       .rows = {}};
+  std::vector<const TransferChange*> changes;
   for (const TransferChange& change : transfer.changes) {
-    if (!change.published) continue;
+    if (change.published && is_short && !change.published->counts()) left_out += 1;
+    if (change.published && (change.published->counts() || !is_short)) changes.push_back(&change);
+  }
+  std::stable_partition(changes.begin(), changes.end(),
+                        [](const TransferChange* change) { return change->published->counts(); });
+  for (const TransferChange* item : changes) {
+    const TransferChange& change = *item;
     const PublishedChange& published = *change.published;
     TableCell reason = text_or_missing(published.reason);
     if (!published.note.empty()) reason.detail = "(" + published.note + ")";
@@ -178,12 +187,15 @@ Table sources_table(const Transfer& transfer) {
   struct Source {
     const MeasuredChange* change = nullptr;
     std::int64_t changes = 0;
+    int fewest = 0;  ///< complete seeds of an effect on the loss
+    int most = 0;
   };
   Table table{.id = "sources",
               .title = "Where the effects come from",
               .columns = {text_column("scale", "scale"), text_column("suite", "suite"), number_column("plan", "plan"),
                           text_column("database", "database", 2), number_column("changes", "changes"),
-                          text_column("data", "data", 1), text_column("machine", "machine", 3)},
+                          number_column("seeds", "seeds"), text_column("data", "data", 1),
+                          text_column("machine", "machine", 3)},
               .rows = {}};
   for (const std::string& scale : transfer.scales) {
     std::map<std::pair<std::string, std::int64_t>, Source> sources;
@@ -191,12 +203,18 @@ Table sources_table(const Transfer& transfer) {
       const auto found = change.measured.find(scale);
       if (found == change.measured.end()) continue;
       Source& source = sources[{found->second.database, found->second.plan_id}];
+      const int seeds = found->second.effect.loss.n;
+      source.fewest = source.changes == 0 ? seeds : std::min(source.fewest, seeds);
+      source.most = std::max(source.most, seeds);
       source.change = &found->second;
       source.changes += 1;
     }
     for (const auto& [key, source] : sources) {
+      const std::string seeds =
+          std::to_string(source.fewest) + (source.most > source.fewest ? " to " + std::to_string(source.most) : "");
       table.rows.push_back({text_cell(scale), text_cell(source.change->suite), count_cell(source.change->plan_id),
                             text_cell(source.change->database), count_cell(source.changes),
+                            value_cell(seeds, {{"fewest", source.fewest}, {"most", source.most}}),
                             text_cell(source.change->data_name), text_cell(source.change->hardware)});
     }
   }
@@ -211,7 +229,10 @@ std::string sign_sentence(const ScalePair& pair) {
   if (count.of == 0) {
     return pair.large + " decides the direction of none of " +
            counted(static_cast<std::int64_t>(pair.changes.size()), "effect") + " on the " + title_of(pair.question) +
-           " that it shares with " + pair.small + ", so signs say nothing";
+           " that it shares with " + pair.small + ", so signs say nothing" +
+           (pair.most_seeds < EffectRules{}.min_n ? " (" + counted(pair.most_seeds, "seed") + "; verdicts need " +
+                                                        std::to_string(EffectRules{}.min_n) + ")"
+                                                  : "");
   }
   std::string text =
       pair.small + " has the sign of " + std::to_string(count.agree) + " of the " + std::to_string(count.of) + " " + on;
@@ -228,7 +249,7 @@ std::string noise_sentence(const ScalePair& pair) {
   if (!ceiling) return "the runs give no error, so what noise allows is not known";
   const std::string allowed = "noise alone would allow about " + correlation_text(*ceiling);
   if (*ceiling < kLittle) return allowed + ", so these runs cannot show an order: more seeds can";
-  if (pair.order->interval.high < *ceiling) return allowed + ", so the scales differ by more than noise";
+  if (pair.order->interval.high < *ceiling) return allowed + ", so the scales seem to differ by more than noise";
   return allowed + ", so noise may be all that is missing";
 }
 
@@ -305,6 +326,34 @@ std::vector<std::string> base_differences(const Transfer& transfer) {
       texts.push_back(std::get<0>(values) + " (" + joined(places, "; ") + ")");
   }
   return texts;
+}
+
+/// Changes whose times cannot be compared, and scales whose losses cannot be converted to time.
+void add_time_notes(Document& document, const Transfer& transfer) {
+  constexpr std::size_t kMaxNamed = 8;
+  std::vector<std::string> other_code, unconverted;
+  for (const std::string& scale : transfer.scales) {
+    std::int64_t count = 0;
+    for (const TransferChange& change : transfer.changes) {
+      const auto found = change.measured.find(scale);
+      if (found == change.measured.end()) continue;
+      if (!found->second.effect.other_code.empty()) {
+        other_code.push_back(change.name + " at " + scale);
+      } else if (!change.value_at(scale, Question::kEqualLoss)) {
+        count += 1;
+      }
+    }
+    if (count > 0) unconverted.push_back(std::to_string(count) + " at " + scale);
+  }
+  if (!other_code.empty()) {
+    document.notes.push_back("Times of different code are left out (" + listed_first(other_code, kMaxNamed) +
+                             "): " + kSameCodeRemedy + ".");
+  }
+  if (!unconverted.empty()) {
+    document.notes.push_back("Changes without a time at equal loss: " + joined(unconverted) +
+                             ". The end of their loss curves is too flat or too noisy to convert loss into time, or "
+                             "their runs give no error.");
+  }
 }
 
 void add_transfer_notes(Document& document, const Transfer& transfer) {
@@ -387,16 +436,22 @@ Document transfer_report(const Transfer& transfer, std::size_t max_rows) {
   document.headline = sentences.front();
   head.paragraphs.assign(sentences.begin() + 1, sentences.end());
   head.facts = transfer_facts(transfer);
-  std::size_t left_out = 0;
+  std::size_t left_out = 0, left_out_published = 0;
+  const bool is_short = max_rows != std::numeric_limits<std::size_t>::max();
   Section& body = document.sections.emplace_back();
-  body.tables = {pairs_table(transfer), shared_table(transfer, max_rows, left_out), published_table(transfer),
-                 sources_table(transfer)};
+  body.tables = {pairs_table(transfer), shared_table(transfer, max_rows, left_out),
+                 published_table(transfer, is_short, left_out_published), sources_table(transfer)};
   std::erase_if(body.tables, [](const Table& table) { return table.rows.empty(); });
   if (left_out > 0) {
     document.notes.push_back(counted(static_cast<std::int64_t>(left_out), "row") +
                              " of changes whose signs are not opposite left out; every other format shows them.");
   }
+  if (left_out_published > 0) {
+    document.notes.push_back(counted(static_cast<std::int64_t>(left_out_published), "change has", "changes have") +
+                             " a published time that does not count; every other format shows them with the reason.");
+  }
   add_transfer_notes(document, transfer);
+  add_time_notes(document, transfer);
   add_transfer_reading(document, transfer);
   return document;
 }

@@ -27,8 +27,11 @@ std::optional<bool> direction_of(const std::optional<FeatureVerdict>& verdict) {
 
 std::optional<TransferValue> value_of_metric(const MeasuredEffect& effect) {
   if (!effect.value || !std::isfinite(*effect.value)) return std::nullopt;
-  TransferValue value{
-      .value = *effect.value, .se = {}, .interval = effect.interval, .is_better = direction_of(effect.verdict)};
+  TransferValue value{.value = *effect.value,
+                      .se = {},
+                      .interval = effect.interval,
+                      .is_better = direction_of(effect.verdict),
+                      .n = effect.n};
   if (effect.estimate) {
     value.se = effect.estimate->se;
   } else if (effect.is_exact) {
@@ -45,7 +48,8 @@ std::optional<TransferValue> value_at_equal_loss(const EffectResult& effect) {
   TransferValue value{.value = equal.estimate.value / *reference,
                       .se = equal.estimate.se / *reference,
                       .interval = {},
-                      .is_better = direction_of(effect.verdict)};
+                      .is_better = direction_of(effect.verdict),
+                      .n = effect.seconds.n};
   const double low = 1.0 + equal.interval.low / *reference;
   const double high = 1.0 + equal.interval.high / *reference;
   if (low > 0.0 && std::isfinite(high))
@@ -154,6 +158,7 @@ ScalePair pair_of(const Transfer& transfer, const std::string& small, const std:
       pair.equal += 1;
       continue;
     }
+    pair.most_seeds = std::max(pair.most_seeds, b->n);
     pair.changes.push_back(i);
     shared.push_back(both);
   }
@@ -204,7 +209,7 @@ std::optional<TransferValue> value_of(const EffectResult& effect, Question quest
 std::optional<TransferValue> TransferChange::value_at(const std::string& scale, Question question) const {
   if (scale == kPublishedScale) {
     if (question != Question::kEqualLoss || !published || !published->counts()) return std::nullopt;
-    return TransferValue{.value = published->log_ratio, .se = {}, .interval = {}, .is_better = {}};
+    return TransferValue{.value = published->log_ratio, .se = {}, .interval = {}, .is_better = {}, .n = 0};
   }
   const auto found = measured.find(scale);
   return found == measured.end() ? std::nullopt : value_of(found->second.effect, question);

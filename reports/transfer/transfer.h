@@ -27,6 +27,7 @@ struct TransferValue {
   std::optional<double> se;                    ///< absent: the runs give no error; 0: every seed gave this value
   std::optional<ConfidenceInterval> interval;  ///< holds simultaneously for the effects of its plan
   std::optional<bool> is_better;               ///< by its verdict; absent: the direction is not decided
+  int n = 0;                                   ///< complete seeds; 0 in the record table
 };
 
 /// nullopt if it was not measured. Times of different code (EffectResult::other_code) have no value.
@@ -70,6 +71,7 @@ struct ScalePair {
   std::string large;
   Question question = Question::kLoss;
   std::vector<std::size_t> changes;  ///< that have a value at both, in the order of Transfer::changes
+  int most_seeds = 0;                ///< of an effect at the large scale; 0 for the record table
   int equal = 0;                     ///< changes that are left out: the loss is the same to the bit at both scales
   SignCount decided;                 ///< of those whose direction both scales decide
   SignCount predicted;               ///< of those that the large scale decides: sign of the small scale's estimate
