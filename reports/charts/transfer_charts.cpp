@@ -71,6 +71,7 @@ OrderedJson scale_of_axis(const CommonAxis& axis) {
 OrderedJson coordinate(const std::string& field, const std::string& title, const CommonAxis& axis) {
   OrderedJson json = number_axis(field, title);
   json["scale"] = scale_of_axis(axis);
+  if (axis.straight) json["axis"] = {{"grid", false}, {"labelOverlap", true}};  // its ticks crowd at both ends
   return json;
 }
 

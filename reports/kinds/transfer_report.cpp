@@ -328,6 +328,26 @@ std::vector<std::string> base_differences(const Transfer& transfer) {
   return texts;
 }
 
+/// Other data are another problem, however alike the scales are.
+void add_data_note(Document& document, const Transfer& transfer) {
+  std::set<std::string> data;
+  std::vector<std::string> places;
+  for (const std::string& scale : transfer.scales) {
+    std::set<std::string> own;
+    for (const TransferChange& change : transfer.changes) {
+      const auto found = change.measured.find(scale);
+      if (found != change.measured.end() && change.measured.size() > 1) own.insert(found->second.data_name);
+    }
+    if (own.empty()) continue;
+    data.insert(own.begin(), own.end());
+    places.push_back(scale + " on " + listed({own.begin(), own.end()}));
+  }
+  if (data.size() > 1) {
+    document.notes.push_back("The scales were measured on different data (" + joined(places, "; ") +
+                             "), so what differs between them is not the scale alone.");
+  }
+}
+
 /// Changes whose times cannot be compared, and scales whose losses cannot be converted to time.
 void add_time_notes(Document& document, const Transfer& transfer) {
   constexpr std::size_t kMaxNamed = 8;
@@ -424,7 +444,7 @@ std::vector<std::string> transfer_headline(const Transfer& transfer) {
   for (const ScalePair& pair : transfer.pairs) {
     const bool is_beside = (pair.small == first->small && pair.large == first->large) || pair.is_published();
     if (&pair != first && is_beside)
-      sentences.push_back(std::string(title_of(pair.question)) + ": " + pair_sentence(pair));
+      sentences.push_back(std::string("On the ") + title_of(pair.question) + ", " + pair_sentence(pair));
   }
   return sentences;
 }
@@ -451,6 +471,7 @@ Document transfer_report(const Transfer& transfer, std::size_t max_rows) {
                              " a published time that does not count; every other format shows them with the reason.");
   }
   add_transfer_notes(document, transfer);
+  add_data_note(document, transfer);
   add_time_notes(document, transfer);
   add_transfer_reading(document, transfer);
   return document;

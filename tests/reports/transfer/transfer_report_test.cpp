@@ -118,6 +118,22 @@ TEST(TransferReport, OneScaleSaysWhatIsMissing) {
   }));
 }
 
+TEST(TransferReport, NotesNameWhatIsNotTheScaleAlone) {
+  std::vector<MeasuredChange> measured = two_scales();
+  for (MeasuredChange& change : measured) {
+    if (change.scale == "nano") change.data_name = "shards";
+  }
+  measured.front().effect.other_code = {"blocks"};
+  const Document document = transfer_report(transfer_of(measured));
+  const auto notes = [&](const std::string& part) {
+    return std::any_of(document.notes.begin(), document.notes.end(),
+                       [&](const std::string& note) { return has(note, part); });
+  };
+  EXPECT_TRUE(notes("smoke on synthetic; nano on shards"));
+  EXPECT_TRUE(notes("Times of different code are left out (f0 at nano)"));
+  EXPECT_TRUE(notes("Changes without a time at equal loss: 12 at smoke, 11 at nano"));
+}
+
 TEST(TransferReport, NothingIsDecidedByOneSeed) {
   std::vector<MeasuredChange> measured;
   for (int i = 0; i < 6; ++i) {
