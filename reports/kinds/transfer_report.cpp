@@ -224,8 +224,10 @@ Table sources_table(const Transfer& transfer) {
 /// "smoke has the sign of 8 of the 9 effects on the loss that nano decides (52 % to 100 %; opposite: x)"
 std::string sign_sentence(const ScalePair& pair) {
   const SignCount& count = pair.predicted;
-  const std::string on =
-      pair.is_published() ? "published changes of time" : std::string("effects on the ") + title_of(pair.question);
+  const std::string effect = std::string(" on the ") + title_of(pair.question);
+  const std::string on = pair.is_published()
+                             ? counted(count.of, "published change of time", "published changes of time")
+                             : counted(count.of, "effect" + effect, "effects" + effect);
   if (count.of == 0) {
     return pair.large + " decides the direction of none of " +
            counted(static_cast<std::int64_t>(pair.changes.size()), "effect") + " on the " + title_of(pair.question) +
@@ -234,8 +236,7 @@ std::string sign_sentence(const ScalePair& pair) {
                                                         std::to_string(EffectRules{}.min_n) + ")"
                                                   : "");
   }
-  std::string text =
-      pair.small + " has the sign of " + std::to_string(count.agree) + " of the " + std::to_string(count.of) + " " + on;
+  std::string text = pair.small + " has the sign of " + std::to_string(count.agree) + " of the " + on;
   if (!pair.is_published()) text += " that " + pair.large + " decides";
   text += " (" + share_range(*count.interval) + ")";
   const std::string opposite = opposite_names(pair, kMaxOppositeNamed);
@@ -443,8 +444,7 @@ std::vector<std::string> transfer_headline(const Transfer& transfer) {
   std::vector<std::string> sentences = {pair_sentence(*first)};
   for (const ScalePair& pair : transfer.pairs) {
     const bool is_beside = (pair.small == first->small && pair.large == first->large) || pair.is_published();
-    if (&pair != first && is_beside)
-      sentences.push_back(std::string("On the ") + title_of(pair.question) + ", " + pair_sentence(pair));
+    if (&pair != first && is_beside) sentences.push_back(pair_sentence(pair));
   }
   return sentences;
 }

@@ -98,7 +98,7 @@ TEST(TransferReport, FewChangesGetNoCorrelation) {
   const Transfer transfer = transfer_of(measured);
   const std::string headline = transfer_headline(transfer).front();
   EXPECT_TRUE(has(headline, "1 shared change is too few to compare orders (5 needed)")) << headline;
-  EXPECT_TRUE(has(headline, "1 of the 1 effects")) << headline;
+  EXPECT_TRUE(has(headline, "1 of the 1 effect on the loss that nano decides")) << headline;
   const core::OrderedJson json = to_json(transfer_report(transfer));
   EXPECT_TRUE(json.at("tables").at("pairs").at(0).at("order").is_null());
   EXPECT_TRUE(transfer_charts(transfer).empty());
