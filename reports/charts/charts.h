@@ -18,6 +18,7 @@ namespace nanobench::reports {
 
 struct ArmComparison;
 struct Audit;
+struct Transfer;
 struct Trend;
 
 /// Each row's step time against the first row's, beside the published one. A history is a waterfall: each bar begins
@@ -80,5 +81,11 @@ inline constexpr std::size_t kMaxTrendCharts = 8;
 /// One chart for each of the first series (worst first) that have values in two revisions: means and ranges over the
 /// revisions, the range that earlier values predict, and where a new level begins.
 std::vector<Chart> trend_charts(const Trend& trend, std::size_t max = kMaxTrendCharts);
+
+inline constexpr std::size_t kMaxTransferCharts = 12;
+
+/// A scatter plot for each of the first pairs of scales that share two changes or more: each change at both scales with
+/// its intervals, and the diagonal on which both are equal.
+std::vector<Chart> transfer_charts(const Transfer& transfer, std::size_t max = kMaxTransferCharts);
 
 }  // namespace nanobench::reports

@@ -48,6 +48,7 @@ struct ComparisonTable;
 struct Forecast;
 struct GateResult;
 struct LedgerEntry;
+struct Transfer;
 struct Trend;
 struct WatchState;
 
@@ -129,6 +130,14 @@ Document trend_report(const std::string& suite, const Trend& trend,
 /// The answer, one sentence each: changes, worst first; newest revisions that are outliers; how many series are steady,
 /// and how many have too few runs.
 std::vector<std::string> trend_headline(const Trend& trend);
+
+/// The same changes at several scales: how far a small scale predicts a larger one. `max_rows`: if the changes of all
+/// pairs are more rows than this, only those with opposite signs are shown; and with any limit, only the published
+/// times that count. Notes report both.
+Document transfer_report(const Transfer& transfer, std::size_t max_rows = std::numeric_limits<std::size_t>::max());
+/// The answer, one sentence each: the pair of measured scales that share most, on the loss; then its times, and
+/// published times.
+std::vector<std::string> transfer_headline(const Transfer& transfer);
 
 // What is concluded.
 

@@ -46,7 +46,7 @@ const std::vector<std::vector<std::string>> kRanks = {
     {"reports/comparison"},
     {"reports/effects"},
     {"reports/forecast", "reports/gate", "reports/claims", "reports/audit", "reports/watch"},
-    {"reports/trend"},
+    {"reports/trend", "reports/transfer"},
     {"reports/charts", "reports/render"},
     {"reports/kinds"},
     {"tools/terminal"},

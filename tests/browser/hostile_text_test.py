@@ -109,10 +109,12 @@ class HostileText(unittest.TestCase):
         return [
             *plans,
             ("trend", ["trend", suite], (0,)),
+            ("transfer", ["transfer"], (0, 3)),
             ("compare", ["compare", "plan:1", "plan:1"], (0,)),
             ("audit", ["audit", "logs", "--runs"], (1, 3)),
             ("logs", ["report", "--suite", "speedrun_logs", "--db", "known_names.db"], (0, 2)),
             ("known", ["report", "--suite", "history", "--db", "known_names.db"], (0,)),
+            ("known_transfer", ["transfer", "--db", "known_names.db"], (0, 3)),
             ("known_trend", ["trend", "weekly", "--db", "known_names.db"], (0,)),
         ]
 
@@ -221,6 +223,8 @@ class HostileText(unittest.TestCase):
             ["report", "--suite", wrong],
             ["show", wrong],
             ["trend", wrong],
+            ["transfer", "--suite", wrong],
+            ["transfer", "--with", wrong],
             ["compare", wrong, wrong],
             ["plan", wrong],
             ["audit", wrong],

@@ -71,6 +71,7 @@ class Schema(unittest.TestCase):
         self.check("hunt", "factorial.json", "--runs", "16", "--quiet")
         self.check("report", "--suite", "factorial screening")
         self.check("trend", "weekly")
+        self.check("transfer", codes=(0, 3))
         self.check("claims")
         self.check("watch", "--once")
         self.check("compare", "record12", "record17", "--suite", "history")

@@ -35,6 +35,7 @@ void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_claims_command(CLI::App& app, Session& session);
 void add_trend_command(CLI::App& app, Session& session);
+void add_transfer_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_gate_command(CLI::App& app, Session& session);
 void add_baseline_command(CLI::App& app, Session& session);
