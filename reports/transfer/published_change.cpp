@@ -29,16 +29,6 @@ bool is_number_of_steps(const std::string& pointer) {
   return std::find(kStepSettings.begin(), kStepSettings.end(), last) != kStepSettings.end();
 }
 
-/// The note of records whose figures need one. Records without such a member have none.
-template <class AnyRecord>
-std::string note_of(const AnyRecord& record) {
-  if constexpr (requires { record.note; }) {
-    return record.note;
-  } else {
-    return "";
-  }
-}
-
 struct PublishedTimes {
   double before_s = 0.0;
   double after_s = 0.0;
@@ -61,7 +51,7 @@ std::optional<PublishedChange> change_between(const Record& before, const Record
                          .before_s = times->before_s,
                          .after_s = times->after_s,
                          .reason = "",
-                         .note = note_of(after)};
+                         .note = after.note};
 }
 
 /// The records that changed the feature from one value to the other, in order.
