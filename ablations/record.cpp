@@ -38,6 +38,7 @@ PublishedFigures read_figures(JsonObject object) {
     return value;
   });
   figures.source = object.string("source");
+  figures.is_of_another_script = object.boolean_or("is_of_another_script", false);
   object.finish();
   return figures;
 }

@@ -30,6 +30,9 @@ struct PublishedFigures {
   std::optional<std::int64_t> tokens_per_step;
   std::optional<double> peak_mib;  ///< allocated on one GPU
   std::string source;              ///< log folder in the repository modded-nanogpt
+  /// The logs are of a script that differs from this configuration in more than the record's note on rounding says: the
+  /// times of two such records do not show what lies between their configurations.
+  bool is_of_another_script = false;
 };
 
 struct Record {

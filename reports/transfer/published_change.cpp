@@ -50,7 +50,9 @@ std::optional<PublishedChange> change_between(const Record& before, const Record
                          .record = after.id,
                          .before_s = times->before_s,
                          .after_s = times->after_s,
-                         .reason = "",
+                         .reason = before.published.is_of_another_script || after.published.is_of_another_script
+                                       ? "logs of another script"
+                                       : "",
                          .note = after.note};
 }
 
@@ -127,7 +129,7 @@ std::optional<PublishedChange> published_change(const Catalogue& catalogue, cons
   for (const Record* record : records_with(catalogue, feature, key)) {
     std::optional<PublishedChange> change = change_between(catalogue.record(*record->parent), *record);
     if (!change) continue;
-    change->reason = reason_against(catalogue, *record, feature, key);
+    if (change->counts()) change->reason = reason_against(catalogue, *record, feature, key);
     if (!best || (change->counts() && !best->counts())) best = std::move(change);
   }
   return best;

@@ -214,6 +214,12 @@ TEST(PublishedChange, OfAStepIsTheRatioOfItsRecords) {
   ASSERT_TRUE(official) << "the first records have official minutes only";
   EXPECT_NEAR(official->log_ratio, std::log(31.4 / 45.0), 1e-9);
   EXPECT_FALSE(published_change(catalogue(), {"record", "record12", "nowhere", "", ""}));
+  const auto other = published_change(catalogue(), {"record", "record72", "record73", "", ""});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->reason, "logs of another script");
+  EXPECT_EQ(other->note, catalogue().record("record73").note);
+  EXPECT_FALSE(other->note.empty());
+  EXPECT_FALSE(published_change(catalogue(), {"record", "record85", "record86", "", ""})->counts()) << "of the first";
 }
 
 TEST(PublishedChange, OfAFeatureCountsOnlyAlone) {
