@@ -30,8 +30,8 @@ struct PublishedFigures {
   std::optional<std::int64_t> tokens_per_step;
   std::optional<double> peak_mib;  ///< allocated on one GPU
   std::string source;              ///< log folder in the repository modded-nanogpt
-  /// The logs are of a script that differs from this configuration in more than the record's note on rounding says: the
-  /// times of two such records do not show what lies between their configurations.
+  /// The logs are of another script than this configuration, as the record's note says: their times do not show what
+  /// lies between this record and its neighbours.
   bool is_of_another_script = false;
 };
 
