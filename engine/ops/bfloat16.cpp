@@ -189,9 +189,13 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 /// LibTorch's conversion rounds to nearest even but turns too large values into NaN or infinity: hence the clamp.
+at::Tensor saturated(at::Tensor x, at::ScalarType type, double largest) {
+  return x.clamp_(-largest, largest).to(type).to(x.scalar_type());
+}
+
 at::Tensor quantized(const at::Tensor& x, double scale, at::ScalarType type, double largest) {
   const OpTimer timer("quantize_float8");
-  return (x * scale).clamp_(-largest, largest).to(type).to(x.scalar_type()).mul_(1.0 / scale);
+  return saturated(x * scale, type, largest).mul_(1.0 / scale);
 }
 
 struct QuantizedE4m3 : torch::autograd::Function<QuantizedE4m3> {
@@ -202,6 +206,10 @@ struct QuantizedE4m3 : torch::autograd::Function<QuantizedE4m3> {
 };
 
 }  // namespace
+
+at::Tensor in_e4m3_units(const at::Tensor& x, const at::Tensor& unit) {
+  return saturated(x / unit, at::kFloat8_e4m3fn, kE4m3Max);
+}
 
 at::Tensor quantized_e4m3(const at::Tensor& x, double scale) {
   return QuantizedE4m3::apply(x, scale);

@@ -58,4 +58,7 @@ at::Tensor quantized_e4m3(const at::Tensor& x, double scale);
 /// The same for e5m2, in place and not differentiable: for gradients.
 void quantize_e5m2_(at::Tensor& x, double scale);
 
+/// round(x / unit) with the rounding of quantized_e4m3, in units; `unit` is 0-d, above 0. Not differentiable.
+at::Tensor in_e4m3_units(const at::Tensor& x, const at::Tensor& unit);
+
 }  // namespace nanobench::core

@@ -11,17 +11,12 @@ using torch::autograd::variable_list;
 
 constexpr double kSmallestRange = 1e-30;  // of a matrix of zeros
 
-/// LibTorch's conversion turns too large values into NaN, so they are clamped first.
-at::Tensor in_units(const at::Tensor& x, const at::Tensor& unit) {
-  return (x / unit).clamp_(-kE4m3Max, kE4m3Max).to(at::kFloat8_e4m3fn).to(x.scalar_type());
-}
-
 struct E4m3Linear : torch::autograd::Function<E4m3Linear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& x_unit, const at::Tensor& weight_unit) {
     const OpTimer timer("e4m3_linear");
     context->save_for_backward({x, weight});
-    return at::linear(in_units(x, x_unit), in_units(weight, weight_unit)).mul_(x_unit * weight_unit);
+    return at::linear(in_e4m3_units(x, x_unit), in_e4m3_units(weight, weight_unit)).mul_(x_unit * weight_unit);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {

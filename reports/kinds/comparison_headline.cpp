@@ -12,7 +12,7 @@ using Status = SeedsForVerdict::Status;
 
 /// The verdicts of the single changes, counted.
 struct Tally {
-  int total = 0, keep = 0, drop = 0, barnacle = 0, open = 0;
+  int total = 0;
   int too_many = 0, one_seed = 0, within_noise = 0, unknown = 0;
   int known = 0, min_more = 0;                        ///< changes that need a known number of seeds
   std::optional<int> max_more;                        ///< absent: some need more than can be named
@@ -24,12 +24,11 @@ struct Tally {
     ++total;
     name = effect.contrast.effect;
     switch (*effect.verdict) {
-      case FeatureVerdict::kKeep: ++keep; return kept.push_back(name);
-      case FeatureVerdict::kDrop: ++drop; return dropped.push_back(name);
-      case FeatureVerdict::kBarnacle: ++barnacle; return barnacles.push_back(name);
+      case FeatureVerdict::kKeep: return kept.push_back(name);
+      case FeatureVerdict::kDrop: return dropped.push_back(name);
+      case FeatureVerdict::kBarnacle: return barnacles.push_back(name);
       case FeatureVerdict::kInconclusive: break;
     }
-    ++open;
     const SeedsForVerdict answer = needed.value_or(SeedsForVerdict{});
     switch (answer.status) {
       case Status::kKnown: add_known(answer); return;
@@ -98,9 +97,9 @@ std::vector<std::string> open_clauses(const Tally& tally) {
 }
 
 std::string single_headline(const Tally& tally, const std::string& place) {
-  if (tally.keep > 0) return tally.name + " pays on " + place + ".";
-  if (tally.drop > 0) return tally.name + " costs time on " + place + ".";
-  if (tally.barnacle > 0) return tally.name + " is a barnacle: it is proved to do neither good nor harm.";
+  if (!tally.kept.empty()) return tally.name + " pays on " + place + ".";
+  if (!tally.dropped.empty()) return tally.name + " costs time on " + place + ".";
+  if (!tally.barnacles.empty()) return tally.name + " is a barnacle: it is proved to do neither good nor harm.";
   return open_clauses(tally).front() + ".";
 }
 
@@ -257,12 +256,14 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
            std::to_string(kMinSeedsAdvised) + " seeds.";
   }
   if (is_list) return list_headline(tally, place);
-  std::vector<std::string> clauses = {tally.keep == 0 ? "None of " + all + " is proved to pay on " + place
-                                                      : std::to_string(tally.keep) + " of " + all +
-                                                            (tally.keep == 1 ? " pays on " : " pay on ") + place};
-  if (tally.drop > 0) clauses.push_back(counted(tally.drop, "costs", "cost") + " time");
-  if (tally.barnacle > 0)
-    clauses.push_back(counted(tally.barnacle, "is a barnacle", "are barnacles") + ", proved to do neither");
+  const auto keep = static_cast<std::int64_t>(tally.kept.size());
+  const auto drop = static_cast<std::int64_t>(tally.dropped.size());
+  const auto barnacle = static_cast<std::int64_t>(tally.barnacles.size());
+  std::vector<std::string> clauses = {keep == 0 ? "None of " + all + " is proved to pay on " + place
+                                                : std::to_string(keep) + " of " + all +
+                                                      (keep == 1 ? " pays on " : " pay on ") + place};
+  if (drop > 0) clauses.push_back(counted(drop, "costs", "cost") + " time");
+  if (barnacle > 0) clauses.push_back(counted(barnacle, "is a barnacle", "are barnacles") + ", proved to do neither");
   for (std::string& clause : open_clauses(tally)) clauses.push_back(std::move(clause));
   return joined(clauses, "; ") + ".";
 }
