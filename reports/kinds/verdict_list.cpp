@@ -63,7 +63,9 @@ std::optional<Section> verdict_list(const std::vector<EffectResult>& effects) {
   section.tables.push_back(std::move(table));
   section.reading = {
       "pays, costs: proved better or worse than the base without it, with the base's other techniques in place. does "
-      "nothing: proved to be within the margins. \"a over b\": the base's own value of a instead of b."};
+      "nothing: proved to be within the margins. \"a over b\": the base's own value of a instead of b. \"a=b\": a "
+      "value that "
+      "the base lacks."};
   return section;
 }
 

@@ -130,9 +130,9 @@ class OneAtATime {
       require_difference(base, resolved, label);
       const std::string before = now.value_or("another value");
       builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
-      // What the base's value does that the cell's does not; in add_one_in, or if the cell's is the later one, the
-      // reverse.
-      const bool is_turned_on = is_added_ || value == feature.after;
+      // What the base's value does that the cell's does not; the reverse in add_one_in, and if the cell turns on what
+      // the base lacks.
+      const bool is_turned_on = is_added_ || (now == feature.before && value == feature.after);
       const std::string effect = is_usual ? feature.id : feature.id + (is_turned_on ? "=" : " over ") + value;
       factors_.push_back({effect, {before, value}, !is_turned_on, feature.id});
     } catch (const Error& error) {

@@ -127,6 +127,11 @@ TEST(Matrix, LeaveOneOutSaysWhatTheBaseDoesWhicheverTheOtherValueIs) {
   EXPECT_EQ(other.factors[0].setting, "value_embeddings");
   EXPECT_EQ(other.factors[0].from, "none");
   EXPECT_EQ(other.factors[0].to, catalogue().record("record17").features.at("value_embeddings"));
+  // `after` is not the last word: a base beyond it has the later value.
+  const results::PlanContrast beyond =
+      contrast_of("record41", {{"id", "muon_orthogonalizer"}, {"value", "newton_schulz"}});
+  EXPECT_EQ(beyond.effect, "muon_orthogonalizer over newton_schulz");
+  EXPECT_EQ(beyond.coefficients, base_less("record41", "muon_orthogonalizer = newton_schulz"));
   // The later value in a base that lacks it: the effect is still the later less the earlier.
   const results::PlanContrast later = contrast_of("record16", {{"id", "attention_skip"}, {"value", "layer_7"}});
   EXPECT_EQ(later.effect, "attention_skip=layer_7");
