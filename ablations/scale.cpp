@@ -358,11 +358,20 @@ class Shrink {
     for (core::TargetStage& stage : to_.loss.multi_token) shrink_weight_stage(stage);
     for (core::WeightStage& stage : to_.loss.prefix) shrink_weight_stage(stage);
     shrink_untie_step();
+    core::OptimizerConfig& optimizer = to_.optimizer;
+    for (core::OptimizerGroupConfig* group : {&optimizer.embeddings, &optimizer.lm_head, &optimizer.scalars})
+      shrink_pause(*group);
+    for (auto& [name, family] : optimizer.families) shrink_pause(family);
     if (from.muon_momentum.cooldown_steps > 0)  // it acts from its second step on
       to.muon_momentum.cooldown_steps = std::max<std::int64_t>(2, fewer_steps(from.muon_momentum.cooldown_steps));
     note({"/schedule", "/run/stop_after"},
          "steps: divided by " + text(scale_.steps_divisor) +
              ", warm-ups and cooldown in proportion; the model sees far fewer tokens than it could use");
+  }
+
+  /// With updates at every second step, a shorter pause may hold none of them.
+  void shrink_pause(core::OptimizerGroupConfig& group) {
+    if (group.pause_steps > 0) group.pause_steps = std::max(group.step_every, fewer_steps(group.pause_steps));
   }
 
   template <class Stage>

@@ -62,6 +62,12 @@ void check_stream(const ConfigChecker& check, const ModelConfig& model) {
                 "both blend the input of each layer with the embedding; set x0_lambdas to false");
 }
 
+void check_unread_rows(const ConfigChecker& check, const ModelConfig& model) {
+  check.exclude(model.unread_rows && unread_numbers(model) == 0,
+                {"/model/unread_rows", "/model/mudd/hidden", "/model/generated_gates/hidden"},
+                "there is nothing that could have rows left over; set unread_rows to false");
+}
+
 void check_late_attention(const ConfigChecker& check, const ModelConfig& model) {
   for (const std::int64_t layer : model.key_offset_layers) {
     check.require(layer < model.num_layers && model.has_attention(layer),
@@ -347,6 +353,7 @@ void check_stages(const ConfigChecker& check, const TrainConfig& config) {
 
 void check_late_model(const ConfigChecker& check, const ModelConfig& model) {
   check_stream(check, model);
+  check_unread_rows(check, model);
   check_late_attention(check, model);
   check_mudd(check, model);
   check_generated_gates(check, model);

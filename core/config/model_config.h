@@ -205,8 +205,11 @@ struct ModelConfig {
   std::vector<std::int64_t> attention_gate_skip_layers;  ///< layers without it
   std::int64_t smear_gate_dim = 0;            ///< G > 0: each embedding gets a gated share of the one before it
   std::optional<std::int64_t> backout_layer;  ///< this layer's output, times a learned number, leaves before the head
-  std::optional<double> attention_scale;      ///< null: E^-0.5
-  double attention_scale_growth = 0.0;        ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
+  /// Rows that nothing reads (#85 on), with gradients of zero: those by which the coefficients of mudd and the numbers
+  /// of generated_gates are fewer than in the larger of their sets, and one row of the gates of value embeddings.
+  bool unread_rows = false;
+  std::optional<double> attention_scale;  ///< null: E^-0.5
+  double attention_scale_growth = 0.0;    ///< g: a window change w -> w' multiplies the scale by g ln(w' / w) + 1
   double attention_branch_scale = 1.0;
   std::optional<double>
       linear_init_std;  ///< f: uniform with standard deviation f fan_in^-0.5; null: U(-1, 1) fan_in^-0.5

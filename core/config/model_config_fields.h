@@ -213,6 +213,11 @@ void visit_fields_of_layouts(Visitor& v, ModelConfig& c) {
   v.field({"backout_layer",
            "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
           c.backout_layer, 0, 1023);
+  v.field(
+      {"unread_rows",
+       "Keeps rows of weights that nothing reads: those that pad the sets of coefficients and of generated gates to "
+       "the size of the larger one, and one row of the gates of value embeddings."},
+      c.unread_rows);
   v.field({"attention_scale", "Factor on the products of queries and keys; null: 1 over the root of the head width."},
           c.attention_scale, 1e-6, 1e3);
   v.field({"attention_scale_growth",

@@ -40,6 +40,7 @@ class Lister {
       scalars("smear_lambda", {});
     }
     if (model_.backout_layer) scalars("backout_lambda", {});
+    if (model_.unread_rows) scalars("unread", {unread_numbers(model_)});
     return std::move(parameters_);
   }
 
@@ -175,6 +176,20 @@ class Lister {
 
 std::int64_t ParameterShape::numbers() const {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t unread_numbers(const ModelConfig& model) {
+  const GeneratedGatesConfig& gates = model.generated_gates;
+  std::int64_t most = 0, read = 0;
+  for (const GateSetConfig& set : gates.sets) {
+    most = std::max(most, set.outputs(model.num_heads));
+    read += set.outputs(model.num_heads);
+  }
+  std::int64_t numbers = (most * static_cast<std::int64_t>(gates.sets.size()) - read) * (gates.hidden + 1);
+  if (model.mudd.hidden > 0) numbers += (kMuddLayerOutputs - kMuddHeadOutputs) * (model.mudd.hidden + 1);
+  const ValueEmbeddingConfig& values = model.value_embeddings;
+  if (values.mix == ValueMix::kGate && values.num_tables > 0) numbers += model.num_heads * values.gate_dim;
+  return numbers;
 }
 
 std::vector<ParameterShape> parameter_list(const TrainConfig& config) {

@@ -32,6 +32,9 @@ struct ParameterShape {
   std::int64_t matrix_rows() const { return numbers() / columns() / matrices; }   ///< rows of one of `matrices`
 };
 
+/// Numbers of the rows that model.unread_rows keeps.
+std::int64_t unread_numbers(const ModelConfig& model);
+
 /// Every parameter of the model; each name appears once.
 std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 

@@ -122,6 +122,16 @@ std::vector<std::int64_t> window_history(const AttentionConfig& attention, const
   return history;
 }
 
+std::vector<std::int64_t> change_steps(const TrainConfig& config) {
+  std::vector<std::int64_t> changes;
+  const auto windows = [&](std::int64_t step) { return step_windows(config.attention, config.schedule, step); };
+  for (std::int64_t step = 1; step < config.schedule.total_steps(); ++step) {
+    const bool is_resized = config.data.length_of_step(step) != config.data.length_of_step(step - 1);
+    if (is_resized || windows(step) != windows(step - 1)) changes.push_back(step);
+  }
+  return changes;
+}
+
 double grown_attention_scale(const ModelConfig& model, const std::vector<std::int64_t>& history) {
   double scale = model.attention_scale.value_or(1.0 / std::sqrt(static_cast<double>(model.head_dim())));
   for (std::size_t i = 1; i < history.size(); ++i) {

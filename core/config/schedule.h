@@ -48,6 +48,9 @@ StepWindows step_windows(const AttentionConfig& attention, const ScheduleConfig&
 std::vector<std::int64_t> window_history(const AttentionConfig& attention, const ScheduleConfig& schedule,
                                          std::int64_t step);
 
+/// The steps after step 0 up to the last whose windows or sequence length are not those of the step before.
+std::vector<std::int64_t> change_steps(const TrainConfig& config);
+
 /// The attention scale after the changes of `history`; REQUIRES model.attention_scale if it grows.
 double grown_attention_scale(const ModelConfig& model, const std::vector<std::int64_t>& history);
 

@@ -83,8 +83,10 @@ struct OptimizerGroupConfig {
   /// eps is added to sqrt(v / (1 - b2^t)), or (#24 on) to sqrt(v) before the correction of the bias.
   EpsPosition eps_position = EpsPosition::kCorrected;
   std::int64_t step_every = 1;  ///< k: updated at steps s with k | s + 1, by the sum of k steps' gradients
-  double weight_decay = 0.0;    ///< decoupled (AdamW): p -= lr weight_decay p, before the update
-  bool fused = true;            ///< one kernel over the group, or a sequence of tensor operations
+  /// Not updated, and gradients dropped, for so many steps from each change of window or batch on (#52, #53).
+  std::int64_t pause_steps = 0;
+  double weight_decay = 0.0;  ///< decoupled (AdamW): p -= lr weight_decay p, before the update
+  bool fused = true;          ///< one kernel over the group, or a sequence of tensor operations
   // muon
   bool nesterov = true;
   MomentumForm momentum_form = MomentumForm::kLerp;

@@ -101,6 +101,11 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
           c.eps_position);
   v.field({"step_every", "The group is updated every so many steps, by the sum of their gradients.", "steps"},
           c.step_every, 1, kMaxCount);
+  v.field({"pause_steps",
+           "For so many steps from each change of window or batch on, the group is not updated and its "
+           "gradients are dropped.",
+           "steps"},
+          c.pause_steps, 0, kMaxCount);
   v.field({"weight_decay", "Decoupled decay (AdamW): rate times this share of a parameter is taken off at each step."},
           c.weight_decay, 0.0, 1e3);
   v.field({"fused", "One kernel updates the whole group; false: one tensor operation after the other."}, c.fused);

@@ -218,6 +218,7 @@ class GPT {
   Coefficients mudd_layer_, mudd_head_;    ///< of model.mudd
   at::Tensor skip_gate_;                   ///< [1, G]; undefined without its gate
   at::Tensor skip_lambda_;                 ///< []; undefined without model.skip
+  at::Tensor unread_;                      ///< [unread_numbers]; undefined without model.unread_rows
   at::Tensor resid_lambdas_, x0_lambdas_;  ///< [L] or [L, 2], and [L]; undefined without residual_scaling
   std::vector<std::int64_t> windows_;      ///< of follow_windows
   Norm final_norm_;

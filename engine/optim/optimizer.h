@@ -2,8 +2,11 @@
 /// thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/config/train_config.h"
@@ -15,6 +18,17 @@ namespace nanobench::core {
 /// The code path of an update.
 enum class UpdatePath { kCpuKernels, kGpuKernels, kOperations };
 const char* to_string(UpdatePath path);  ///< "CPU kernels", "GPU kernels", "operations"
+
+/// Steps without updates (OptimizerGroupConfig::pause_steps).
+struct Pauses {
+  std::vector<std::int64_t> first_steps;  ///< ascending
+  std::int64_t length = 0;
+
+  bool cover(std::int64_t step) const {
+    const auto after = std::upper_bound(first_steps.begin(), first_steps.end(), step);
+    return after != first_steps.begin() && step < *std::prev(after) + length;
+  }
+};
 
 /// Copies of everything that an optimiser's steps have changed besides its parameters.
 struct OptimizerState {
@@ -38,9 +52,12 @@ class Optimizer {
   /// Whether launch() consists only of such launches.
   virtual bool is_replayable() const { return false; }
 
-  /// Updates only the steps s with k | s + 1.
-  void set_step_every(std::int64_t k) { step_every_ = k; }
-  bool is_due(std::int64_t step) const { return (step + 1) % step_every_ == 0; }
+  /// Updates only the steps s with k | s + 1 that are in no pause.
+  void set_rhythm(std::int64_t k, Pauses pauses) {
+    step_every_ = k;
+    pauses_ = std::move(pauses);
+  }
+  bool is_due(std::int64_t step) const { return (step + 1) % step_every_ == 0 && !pauses_.cover(step); }
 
   virtual OptimizerType type() const = 0;
   /// Whether it updates this parameter and no other.
@@ -65,6 +82,7 @@ class Optimizer {
 
  private:
   std::int64_t step_every_ = 1;
+  Pauses pauses_;
 };
 
 /// Whether kernels for whole float32 tensors on `device` can take these tensors.

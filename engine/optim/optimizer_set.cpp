@@ -165,10 +165,15 @@ void clip_gradients(const Parameters& parameters, const GradientClipConfig& conf
   }
 }
 
+Pauses pauses_of(const OptimizerGroupConfig& group, const TrainConfig& config) {
+  if (group.type != OptimizerType::kAdam || group.pause_steps == 0) return {};
+  return {.first_steps = change_steps(config), .length = group.pause_steps};
+}
+
 std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parameters, const TrainConfig& config,
                                                         const ParameterSlices& slices, Communicator& communicator) {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
-  std::map<std::int64_t, std::vector<AdamGroup>> on_device;  // by the steps between their updates
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<AdamGroup>> on_device;  // by step_every and pause_steps
   std::vector<std::unique_ptr<Optimizer>> muons;
   for (const Training& training : trainings_of(parameters, config)) {
     if (training.settings->type == OptimizerType::kMuon) {
@@ -183,15 +188,16 @@ std::vector<std::unique_ptr<Optimizer>> make_optimizers(const Parameters& parame
     }
     AdamGroup adam = adam_group(training, parameters, config, slices);
     if (!training.is_alone && fits_device_adam(adam)) {
-      on_device[adam.config.step_every].push_back(std::move(adam));
+      on_device[{adam.config.step_every, adam.config.pause_steps}].push_back(std::move(adam));
     } else {
       optimizers.push_back(std::make_unique<Adam>(std::move(adam.parameters), adam.config, adam.storage, adam.moments));
-      optimizers.back()->set_step_every(adam.config.step_every);
+      optimizers.back()->set_rhythm(adam.config.step_every, pauses_of(*training.settings, config));
     }
   }
-  for (auto& [step_every, groups] : on_device) {
+  for (auto& [rhythm, groups] : on_device) {
+    const Pauses pauses = pauses_of(groups.front().config, config);
     optimizers.push_back(std::make_unique<DeviceAdam>(std::move(groups)));
-    optimizers.back()->set_step_every(step_every);
+    optimizers.back()->set_rhythm(rhythm.first, pauses);
   }
   for (std::unique_ptr<Optimizer>& muon : muons) optimizers.push_back(std::move(muon));
   return optimizers;
@@ -205,8 +211,12 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
       optimizers_(make_optimizers(parameters, config, slices_, communicator)) {
   for (const Parameter& parameter : parameters.all()) {
     const OptimizerGroupConfig& group = settings_of(config.optimizer, parameter.group, parameter.name);
-    if (group.type == OptimizerType::kAdam && group.step_every > 1)
-      held_.push_back({.parameter = parameter.tensor, .step_every = group.step_every, .held = {}});
+    if (group.type == OptimizerType::kAdam && (group.step_every > 1 || group.pause_steps > 0)) {
+      held_.push_back({.parameter = parameter.tensor,
+                       .step_every = group.step_every,
+                       .pauses = pauses_of(group, config),
+                       .held = {}});
+    }
   }
   if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
   if (config.model.untie_step) find_tied_pair();
@@ -264,8 +274,8 @@ void OptimizerSet::gather_gradients(std::int64_t step) {
   for (HeldGradient& one : held_) {
     at::Tensor& gradient = one.parameter.mutable_grad();
     if (one.held.defined()) gradient = gradient.defined() ? gradient.add_(one.held) : one.held.clone();
-    const bool is_due = (step + 1) % one.step_every == 0;
-    one.held = is_due || !gradient.defined() ? at::Tensor() : gradient.clone();
+    const bool waits = (step + 1) % one.step_every != 0 && !one.pauses.cover(step);
+    one.held = waits && gradient.defined() ? gradient.clone() : at::Tensor();
   }
   slices_.bind_gradients();
 }

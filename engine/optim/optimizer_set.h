@@ -70,10 +70,11 @@ class OptimizerSet {
   std::map<std::string, std::string> paths() const;
 
  private:
-  /// A parameter that waits for several steps.
+  /// A parameter that waits for several steps, or has pauses.
   struct HeldGradient {
     at::Tensor parameter;
     std::int64_t step_every = 1;
+    Pauses pauses;
     at::Tensor held;  ///< sum of the steps since the last update; undefined: none
   };
 

@@ -229,6 +229,13 @@ TEST(RecordLadder, TurningAllFeaturesOfARecordBackGivesItsParent) {
   }
 }
 
+/// Row 4 of the value gates, rows 5 to 13 of the second set of coefficients, rows 26 to 40 of the first set of gates.
+TEST(UnreadRows, AreThoseOfTheScript) {
+  const core::TrainConfig config = resolve_record(embedded_catalogue(), "record89");
+  EXPECT_TRUE(config.model.unread_rows);
+  EXPECT_EQ(core::unread_numbers(config.model), 6 * 12 + 9 * (64 + 1) + 15 * (64 + 1));
+}
+
 TEST(RecordLadder, FeaturesDescribeEverythingThatARecordChanges) {
   for (const Record* record : embedded_catalogue().records()) {
     EXPECT_EQ(record->parent.has_value(), record->id != "record1");

@@ -47,6 +47,13 @@ TEST(LateSchedule, WindowsChangeWithStagesAndTheLastValidationIsNoChangeOfTheirs
   EXPECT_EQ(window_history(config.attention, config.schedule, 1285), (std::vector<std::int64_t>{384, 896, 1408, 1664}));
 }
 
+TEST(LateSchedule, ChangesAreThoseOfWindowsAndOfTheBatchInTraining) {
+  TrainConfig config = today();
+  EXPECT_EQ(change_steps(config), (std::vector<std::int64_t>{423, 847, 1270}));
+  config.data.stages[1].from = 500;
+  EXPECT_EQ(change_steps(config), (std::vector<std::int64_t>{423, 500, 847, 1270}));
+}
+
 TEST(LateSchedule, WeightsOfTargetsFallLinearlyWithinAStage) {
   const LossConfig loss = today().loss;
   EXPECT_EQ(target_weights({}, 7), std::vector<double>{1.0});
