@@ -189,7 +189,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 /// LibTorch's conversion rounds to nearest even but turns too large values into NaN or infinity: hence the clamp.
-at::Tensor saturated(at::Tensor x, at::ScalarType type, double largest) {
+at::Tensor saturated(at::Tensor&& x, at::ScalarType type, double largest) {
   return x.clamp_(-largest, largest).to(type).to(x.scalar_type());
 }
 
