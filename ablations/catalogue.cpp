@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -24,8 +25,11 @@ template <class Entry>
 const Entry& find(const std::map<std::string, Entry>& entries, const std::string& id, const std::string& kind) {
   const auto found = entries.find(id);
   if (found != entries.end()) return found->second;
-  throw Error(ErrorCode::kNotFound, "there is no " + kind + " \"" + id + "\"" + core::suggestion(id, ids_of(entries)) +
-                                        "; `nanobench list` shows all");
+  constexpr std::size_t kFew = 12;
+  const std::string known =
+      entries.size() <= kFew ? "; there are " + listed(ids_of(entries)) : "; `nanobench list " + kind + "s` shows all";
+  throw Error(ErrorCode::kNotFound,
+              "there is no " + kind + " \"" + id + "\"" + core::suggestion(id, ids_of(entries)) + known);
 }
 
 void require_stem(const std::string& id, const std::string& stem, const std::string& source) {

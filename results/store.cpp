@@ -79,8 +79,8 @@ PlanRecord Store::plan(std::int64_t id) const {
   Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
-    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no plan " + std::to_string(id) +
-                                          "; `nanobench list` shows what it has");
+    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no plan " + std::to_string(id) + "; " +
+                                          held_ids(*database_, "plan"));
   }
   return read_plan_row(*database_, statement);
 }

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/metric.h"
+#include "results/plan_rows.h"
 #include "results/run_columns.h"
 #include "results/sqlite.h"
 #include "results/store.h"
@@ -62,8 +63,8 @@ RunRecord Store::run(std::int64_t id) const {
   Statement statement(*database_, "SELECT " + run_columns() + " FROM runs WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
-    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no run " + std::to_string(id) +
-                                          "; `nanobench list` shows what it has");
+    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no run " + std::to_string(id) + "; " +
+                                          held_ids(*database_, "run"));
   }
   RunRecord run = read_run_row(statement);
   add_engine_facts(run);

@@ -126,10 +126,15 @@ class JsonBuilder {
   std::string problem_;
 };
 
+/// Whether // and /* */ are skipped, or refused.
+enum class Comments { kRefused, kSkipped };
+
 template <class AnyJson>
-AnyJson parse(std::string_view text, const std::string& source) {
+AnyJson parse(std::string_view text, const std::string& source, Comments comments = Comments::kRefused) {
   JsonBuilder<AnyJson> builder(text);
-  if (!AnyJson::sax_parse(text, &builder)) invalid(source + ": " + builder.problem());
+  if (!AnyJson::sax_parse(text, &builder, AnyJson::input_format_t::json, /*strict=*/true,
+                          comments == Comments::kSkipped))
+    invalid(source + ": " + builder.problem());
   return std::move(builder.value());
 }
 
@@ -176,7 +181,7 @@ Json read_json_file(const std::filesystem::path& file, const InputLimit& limit) 
   std::string text;
   if (const auto problem = read_input(file, limit, text))
     fail_to_read(file.string(), *problem, problem->trouble == InputTrouble::kMissing ? "check the path" : "");
-  return parse_json(text, file.string());
+  return parse<Json>(text, file.string(), Comments::kSkipped);
 }
 
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& known) {

@@ -35,8 +35,8 @@ inline constexpr InputLimit kJsonDocument{std::uint64_t{16} << 20,
 /// Of a file that nanobench writes for itself: a plan, a profile.
 inline constexpr InputLimit kJsonExchange{std::uint64_t{1} << 30, "no plan or profile is larger"};
 
-/// Parses a whole file. Throws Error{kNotFound}, {kIo}, and {kInvalidArgument} for what is no file, is too large, or is
-/// refused by parse_json.
+/// Parses a whole file, in which people may write comments (// to the end of the line, /* */). Throws Error{kNotFound},
+/// {kIo}, and {kInvalidArgument} for what is no file, is too large, or is refused by parse_json.
 Json read_json_file(const std::filesystem::path& file, const InputLimit& limit = kJsonDocument);
 
 /// Parses text; `source` names it in errors. Throws Error{kInvalidArgument} with line and column when malformed, when

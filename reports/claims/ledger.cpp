@@ -236,11 +236,24 @@ class Judge {
     }
     if (entry_.measured.value && entry_.verdict == LedgerVerdict::kNotMeasured)
       entry_.verdict = judged(*claim_.rule, entry_.measured);
+    entry_.evidence = evidence_kind();
     say_why();
     return std::move(entry_);
   }
 
  private:
+  EvidenceKind evidence_kind() const {
+    switch (claim_.measure.kind) {
+      case MeasureKind::kConfig:
+      case MeasureKind::kPublishedLog: return EvidenceKind::kRead;
+      case MeasureKind::kCounter: return EvidenceKind::kCounted;
+      case MeasureKind::kCells:
+      case MeasureKind::kBenchmark:
+      case MeasureKind::kNone: break;
+    }
+    return entry_.by == "counted" ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
+  }
+
   void not_measurable(const std::string& why) {
     entry_.verdict = LedgerVerdict::kNotMeasurable;
     entry_.reason = why;
@@ -451,6 +464,15 @@ std::vector<LedgerEntry> make_ledger(const Catalogue& catalogue, const std::vect
                                      const ClaimEvidence& evidence) {
   std::vector<LedgerEntry> entries;
   for (const Claim* claim : claims) entries.push_back(judge(catalogue, *claim, evidence));
+  const auto place = [](const LedgerEntry& entry) {
+    const bool has_number = entry.verdict == LedgerVerdict::kSupported ||
+                            entry.verdict == LedgerVerdict::kContradicted ||
+                            entry.verdict == LedgerVerdict::kInconclusive;
+    return has_number ? static_cast<int>(entry.evidence)
+                      : static_cast<int>(kEvidenceKinds.size()) + static_cast<int>(entry.verdict);
+  };
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const LedgerEntry& a, const LedgerEntry& b) { return place(a) < place(b); });
   return entries;
 }
 

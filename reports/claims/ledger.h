@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/base/enum_names.h"
 #include "reports/claims/claim_evidence.h"
 
 namespace nanobench::reports {
@@ -29,6 +30,18 @@ const char* to_string(LedgerVerdict verdict);
 /// The verdict as one word: "not_measurable_here".
 std::string word_of(LedgerVerdict verdict);
 
+/// How the number of a claim was got.
+enum class EvidenceKind {
+  kMeasured,  ///< by training runs or repeated operations on this machine
+  kCounted,   ///< by this program: it has no error
+  kRead,      ///< from configurations or published figures: nothing ran here
+};
+/// In the order of reports.
+inline constexpr std::array<EvidenceKind, 3> kEvidenceKinds = {EvidenceKind::kMeasured, EvidenceKind::kCounted,
+                                                               EvidenceKind::kRead};
+NB_ENUM_NAMES(EvidenceKind, {EvidenceKind::kMeasured, "measured"}, {EvidenceKind::kCounted, "counted"},
+              {EvidenceKind::kRead, "read"});
+
 /// A measurement reported beside the judged one.
 struct SideNumber {
   std::string what;  ///< "rows 768 columns 768: time_ms after/before"
@@ -38,8 +51,9 @@ struct SideNumber {
 struct LedgerEntry {
   const ablations::Claim* claim = nullptr;
   LedgerVerdict verdict = LedgerVerdict::kNotMeasured;
-  std::optional<double> claimed;    ///< the claim's own number, converted to the rule's form
-  std::optional<double> published;  ///< the same from records' logs and figures
+  EvidenceKind evidence = EvidenceKind::kMeasured;  ///< or how it would be got
+  std::optional<double> claimed;                    ///< the claim's own number, converted to the rule's form
+  std::optional<double> published;                  ///< the same from records' logs and figures
   MeasuredNumber measured;
   std::string by;      ///< "3 seeds", "counted", "read from the configuration"
   std::string scale;   ///< "nano", "official", "as published", the operation's sizes
@@ -52,7 +66,8 @@ LedgerVerdict judged(const ablations::ClaimRule& rule, const MeasuredNumber& num
 
 LedgerEntry judge(const ablations::Catalogue& catalogue, const ablations::Claim& claim, const ClaimEvidence& evidence);
 
-/// In the order of the claims.
+/// Measured ones first, then counted ones, then what was only read, then those without a verdict; each in the order of
+/// the claims.
 std::vector<LedgerEntry> make_ledger(const ablations::Catalogue& catalogue,
                                      const std::vector<const ablations::Claim*>& claims, const ClaimEvidence& evidence);
 

@@ -132,6 +132,12 @@ struct Section {
 /// The chart's specification with its data: what Vega-Lite draws.
 core::OrderedJson complete_spec(const Chart& chart);
 
+/// A command that goes on from a result.
+struct NextStep {
+  std::string command;  ///< words after the program's name, quoted for a shell: "run speedrun_history --seeds 8"
+  std::string gain;     ///< what it gives, and its price: "about 4 min; may decide record17"
+};
+
 struct Document {
   std::string kind;  ///< "comparison", "run", "list_runs", ...: stable
   std::string title;
@@ -140,6 +146,7 @@ struct Document {
   std::vector<std::string> warnings;  ///< reasons to doubt the numbers
   std::vector<std::string> notes;     ///< further remarks on the numbers
   std::vector<std::string> reading;   ///< how to read the report; folded where possible
+  std::vector<NextStep> next;         ///< one to three; terminals print them last
 };
 
 /// Warnings that are always shown; further ones are folded or counted.

@@ -204,10 +204,14 @@ Section head_of(const Audit& audit) {
   const std::string whole = std::to_string(count_of(audit, AuditVerdict::kMeets)) + " of " +
                             std::to_string(audit.groups.size()) + " groups meet the rule";
   FactList list;
-  list.add("files", "files read", count_cell(static_cast<std::int64_t>(audit.files)));
-  list.add("other_files", "files without any log", count_cell(static_cast<std::int64_t>(audit.other_files)));
+  // From the largest unit to the smallest: files, the logs among them, their runs, the groups of these.
+  const auto files = static_cast<std::int64_t>(audit.files), others = static_cast<std::int64_t>(audit.other_files);
+  list.add("files", "files read", count_cell(files));
+  list.add("logs", "logs among them", count_cell(files - others));
+  list.add("other_files", "other files", count_cell(others));
   list.add("bytes", "size", bytes_cell(static_cast<std::int64_t>(audit.bytes)));
   list.add("runs", "runs", count_cell(runs));
+  list.add("groups", "groups of runs", count_cell(static_cast<std::int64_t>(audit.groups.size())));
   const std::map<int, TrackRule> rules = rules_in(audit);
   list.add("target", "target loss", rules.size() == 1 ? fixed_cell(rules.begin()->second.target, 4) : missing_cell());
   list.add("rule", "rule", rules_text(audit));

@@ -159,7 +159,9 @@ Document features_report(const Catalogue& catalogue) {
                           text_cell(feature->title)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
-  document.notes.push_back("`nanobench show FEATURE` prints one of them.");
+  document.next = {{.command = "show rotary", .gain = "one of them: its values, why, and which records use it"},
+                   {.command = "ablate --base record:17 --design leave_one_out --features rotary --dry-run",
+                    .gain = "the cells that would measure it; trains nothing"}};
   return document;
 }
 
@@ -178,7 +180,10 @@ Document records_report(const Catalogue& catalogue) {
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
   document.notes.push_back("All figures are published ones, of the official model on 8 H100.");
-  document.notes.push_back("`nanobench show RECORD` prints one of them.");
+  const std::string newest = catalogue.records().back()->id;
+  document.next = {
+      {.command = "show " + newest, .gain = "one of them: what it changed, and the value of every feature"},
+      {.command = "plan speedrun_history", .gain = "what measuring records 12 to 18 here would take"}};
   return document;
 }
 
@@ -194,9 +199,44 @@ Document scales_report(const Catalogue& catalogue) {
                           divisor_cell(scale->steps_divisor), text_cell(scale->title)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
-  document.notes.push_back("`nanobench show SCALE` prints what a scale keeps and what it cannot keep.");
+  document.next = {{.command = "show nano", .gain = "one of them: what it keeps and what it cannot keep"}};
   return document;
 }
+
+namespace {
+
+/// The command that measures the feature alone, from the record that it names as its base; nullopt if it does not act
+/// there at scale nano.
+std::optional<std::string> ablation_of(const Catalogue& catalogue, const Feature& feature) {
+  constexpr const char* kScale = "nano";
+  ablations::ResolveRequest request{.record = feature.base, .scale = kScale};
+  std::string options;
+  const auto add = [&](std::int64_t need, const char* option, std::optional<std::int64_t>& member) {
+    if (need <= 1) return;
+    member = need;
+    options += std::string(" ") + option + " " + std::to_string(need);
+  };
+  add(feature.needs.ranks, "--ranks", request.ranks);
+  add(feature.needs.processes, "--processes", request.processes);
+  if (feature.needs.gpu) options += " --device cuda";
+  request.device = core::DeviceChoice{.is_gpu = feature.needs.gpu};
+  try {
+    const ablations::Resolved base = ablations::resolve(catalogue, request);
+    const auto now = base.effective.find(feature.id);
+    if (now == base.effective.end()) return std::nullopt;
+    const bool is_there = now->second == feature.after;
+    request.settings[feature.id] = is_there ? feature.before : feature.after;
+    if (ablations::resolve(catalogue, request).config.digest() == base.config.digest()) return std::nullopt;
+    if (!is_there && now->second != feature.before) return std::nullopt;
+    return "ablate --base " + feature.base + " --design " + (is_there ? "leave_one_out" : "add_one_in") +
+           " --features " + feature.id + options;
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
 
 Document feature_report(const Catalogue& catalogue, const std::string& id) {
   const Feature& feature = catalogue.feature(id);
@@ -231,6 +271,12 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
   head.facts = std::move(list.facts);
   head.tables.push_back(values_table(feature));
   head.tables.push_back(use_table(catalogue, feature));
+  if (const std::optional<std::string> ablation = ablation_of(catalogue, feature)) {
+    document.next = {{.command = *ablation + " --dry-run", .gain = "the cells that would measure it; trains nothing"},
+                     {.command = *ablation + " --seeds 3", .gain = "measures it: 6 runs at scale nano"}};
+  } else {
+    document.next = {{.command = "show " + feature.base, .gain = "a record where it applies"}};
+  }
   return document;
 }
 
@@ -253,7 +299,15 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
       settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
   document.notes = core::texts_of(resolved.messages);
   document.notes.insert(document.notes.end(), resolved.scale_notes.begin(), resolved.scale_notes.end());
-  document.notes.push_back("`nanobench show " + record.id + " --scale NAME --config` prints the whole configuration.");
+  document.next = {
+      {.command = "show " + record.id + " --config", .gain = "every setting, ready for `nanobench train`"}};
+  if (record.parent) {
+    document.next.push_back(
+        {.command = "diff " + *record.parent + " " + record.id, .gain = "what it changed, setting by setting"});
+    document.next.push_back(
+        {.command = "ablate --design history --records " + *record.parent + "," + record.id + " --seeds 3",
+         .gain = "measures that step here: 6 runs at scale nano"});
+  }
   return document;
 }
 
@@ -280,6 +334,7 @@ Document scale_report(const Catalogue& catalogue, const std::string& id) {
   const ablations::Resolved example = ablations::resolve(catalogue, {.record = "record17", .scale = id});
   document.sections.push_back(size_section(example.config, id + " (record17)"));
   document.notes = example.scale_notes;
+  document.next = {{.command = "plan speedrun_history --scale " + id, .gain = "what a suite would take at this scale"}};
   return document;
 }
 
@@ -341,6 +396,9 @@ Document difference_report(const ablations::Catalogue& catalogue, const std::str
   if (difference.settings.empty()) {
     document.notes.emplace_back(difference.features.empty() ? "The two configurations compute the same."
                                                             : "The features explain every setting that differs.");
+  }
+  if (!difference.features.empty()) {
+    document.next = {{.command = "show " + difference.features.front().feature, .gain = "what such a feature is"}};
   }
   return document;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -109,7 +110,9 @@ Document claims_report(const Catalogue& catalogue) {
   document.notes.push_back(format_count(static_cast<std::int64_t>(table.rows.size())) +
                            " claims. The statements are those of the analyses, not ours. The last column is the answer "
                            "of the published scripts and logs.");
-  document.notes.push_back("`nanobench show CLAIM` prints one of them.");
+  document.next = {{.command = "claims", .gain = "the verdicts that need no run, and those of stored runs"}};
+  if (!catalogue.claims().empty())
+    document.next.push_back({.command = "show " + catalogue.claims().front()->id, .gain = "one of them, and its rule"});
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }
@@ -132,6 +135,10 @@ Document claim_report(const Catalogue& catalogue, const std::string& id) {
   add_published(facts, claim.published);
   facts.add_if("source", "file", claim.source);
   document.sections.emplace_back().facts = std::move(facts.facts);
+  document.next = {{.command = "claims " + id, .gain = "its verdict from what is stored"}};
+  if (ablations::needs_runs(claim))
+    document.next.push_back(
+        {.command = "claims " + id + " --measure", .gain = "the same after the runs that it lacks"});
   return document;
 }
 
@@ -233,7 +240,8 @@ Table ledger_table() {
                       number_column("claimed", "claimed", 1), number_column("measured", "measured here"),
                       text_column("published", "published", 1), wide_column("remark", "why, and what else", 2),
                       text_column("scale", "at", 2), text_column("quantity", "number", 5), text_column("by", "from", 3),
-                      text_column("analysis", "analysis", 3), text_column("claim", "claim", 4)},
+                      text_column("evidence", "evidence", 3), text_column("analysis", "analysis", 3),
+                      text_column("claim", "claim", 4)},
           .rows = {}};
 }
 
@@ -248,6 +256,7 @@ std::vector<TableCell> row_of(const LedgerEntry& entry) {
           text_cell(entry.scale.empty() ? "-" : entry.scale),
           text_cell(quantity_text(claim)),
           text_cell(entry.by.empty() ? "-" : entry.by),
+          entry.measured.value ? text_cell(enum_name(entry.evidence)) : missing_cell(),
           text_cell(claim.analysis),
           text_cell(claim.id)};
 }
@@ -273,31 +282,51 @@ Table verdict_table(const std::vector<LedgerEntry>& entries) {
   return table;
 }
 
-/// "1 is inconclusive", "45 cannot be measured here"
-std::string counted_part(LedgerVerdict verdict, int count) {
-  switch (verdict) {
-    case LedgerVerdict::kSupported: return counted(count, "is", "are") + " supported here";
-    case LedgerVerdict::kContradicted: return counted(count, "is", "are") + " contradicted";
-    case LedgerVerdict::kInconclusive: return counted(count, "is", "are") + " inconclusive";
-    case LedgerVerdict::kNotMeasured: return counted(count, "has", "have") + " not been measured";
-    case LedgerVerdict::kNotMeasurable: break;
+/// "9 are supported, 4 contradicted and 3 inconclusive"
+std::string verdicts_text(std::map<LedgerVerdict, int>& counts) {
+  std::vector<std::string> parts;
+  for (const LedgerVerdict verdict :
+       {LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive}) {
+    if (counts[verdict] == 0) continue;
+    parts.push_back(parts.empty() ? counted(counts[verdict], "is", "are") + " " + to_string(verdict)
+                                  : std::to_string(counts[verdict]) + " " + to_string(verdict));
   }
-  return std::to_string(count) + " cannot be measured here";
+  return listed(parts);
+}
+
+const char* place_of(EvidenceKind kind) {
+  switch (kind) {
+    case EvidenceKind::kMeasured: return "Measured here";
+    case EvidenceKind::kCounted: return "Counted here";
+    case EvidenceKind::kRead: break;
+  }
+  return "Read from configurations and published figures";
 }
 
 }  // namespace
 
 std::string ledger_headline(const std::vector<LedgerEntry>& entries) {
   if (entries.empty()) return "No such claim exists.";
-  std::map<LedgerVerdict, int> counts;
-  for (const LedgerEntry& entry : entries) ++counts[entry.verdict];
-  std::vector<std::string> parts;
-  for (const LedgerVerdict verdict : kLedgerVerdicts) {
-    if (counts[verdict] > 0) parts.push_back(counted_part(verdict, counts[verdict]));
+  std::map<EvidenceKind, std::map<LedgerVerdict, int>> judged;
+  int unmeasured = 0, unmeasurable = 0;
+  for (const LedgerEntry& entry : entries) {
+    if (entry.verdict == LedgerVerdict::kNotMeasured) {
+      ++unmeasured;
+    } else if (entry.verdict == LedgerVerdict::kNotMeasurable) {
+      ++unmeasurable;
+    } else {
+      ++judged[entry.evidence][entry.verdict];
+    }
   }
-  std::string text = counted(static_cast<std::int64_t>(entries.size()), "claim") + ": " + listed(parts) + ".";
-  if (counts[LedgerVerdict::kNotMeasured] > 0) text += " `nanobench claims --measure` runs what is missing.";
-  return text;
+  std::vector<std::string> sentences = {counted(static_cast<std::int64_t>(entries.size()), "claim") + "."};
+  for (const EvidenceKind kind : kEvidenceKinds) {
+    if (judged.contains(kind)) sentences.push_back(place_of(kind) + (": " + verdicts_text(judged[kind])) + ".");
+  }
+  if (unmeasurable > 0) sentences.push_back(std::to_string(unmeasurable) + " cannot be measured here.");
+  if (unmeasured > 0)
+    sentences.push_back(counted(unmeasured, "has", "have") +
+                        " not been measured; `nanobench claims --measure` runs what is missing.");
+  return joined(sentences, " ");
 }
 
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale) {
@@ -326,6 +355,15 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
   document.reading.push_back("Training runs are at scale " + scale +
                              ". A result for a model of that size on this machine need not hold for the official model "
                              "on eight GPUs. Operations have the sizes that the column prints.");
+  if (entries.empty()) return document;
+  document.next = {{.command = "show " + entries.front().claim->id, .gain = "one claim with its rule and its source"}};
+  const auto unmeasured = std::count_if(entries.begin(), entries.end(), [](const LedgerEntry& entry) {
+    return entry.verdict == LedgerVerdict::kNotMeasured;
+  });
+  if (unmeasured > 0) {
+    document.next.push_back({.command = "claims --measure",
+                             .gain = "trains and times what " + counted(unmeasured, "claim lacks", "claims lack")});
+  }
   return document;
 }
 

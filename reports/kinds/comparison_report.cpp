@@ -445,6 +445,8 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
                                             .judges_by_earlier = options.uses_earlier_spread});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
   Document document = report_of(plan, cells, table, effects, rules);
+  document.next =
+      next_steps(plan, cells, effects, seeds_needed(effects, final_rules_of(plan, rules)), run_seconds(store, cells));
   if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
     document.sections.push_back(std::move(*phases));
   if (rules.judges_by_earlier && rules.earlier_loss) {

@@ -107,6 +107,9 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
 
 /// The stored runs, newest last.
 Document runs_report(const results::Store& store, const results::RunFilter& filter);
+/// The stored plans (of a suite; only the newest), newest last.
+Document plans_report(const results::Store& store, const std::optional<std::string>& suite,
+                      const std::optional<std::int64_t>& limit);
 /// One run with its provenance and loss curve. Throws Error{kNotFound}.
 Document run_report(const results::Store& store, std::int64_t run_id);
 

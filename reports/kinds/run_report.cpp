@@ -1,10 +1,12 @@
 #include <cmath>
+#include <tuple>
 
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 #include "results/metric.h"
+#include "results/run_log.h"
 
 namespace nanobench::reports {
 namespace {
@@ -37,6 +39,14 @@ void add_identity(FactList& list, const RunRecord& run) {
   list.add("config_digest", "configuration", run.config_digest);
   list.add("started_at", "started", run.started_at);
   list.add("finished_at", "finished", text_or_missing(run.finished_at.value_or("")));
+}
+
+/// The files with what a failed run printed.
+void add_logs(FactList& list, const std::map<std::string, std::string>& facts) {
+  for (const auto& [name, key, title] : {std::tuple{results::kStdoutFile, "stdout_file", "standard output"},
+                                         std::tuple{results::kStderrFile, "stderr_file", "standard error"}}) {
+    if (const auto file = facts.find(name); file != facts.end()) list.add(key, title, file->second);
+  }
 }
 
 void add_outcome(FactList& list, const RunMeasure& measure) {
@@ -149,10 +159,46 @@ Document runs_report(const results::Store& store, const results::RunFilter& filt
                           text_cell(run.data_name), seed_cell(run.seed), text_cell(outcome_of(run)), loss_cell(loss),
                           text_cell(run.started_at)});
   }
-  if (table.rows.empty())
+  if (table.rows.empty()) {
     document.notes.push_back("No run is stored in " + store.file().string() + " yet.");
-  else
-    document.notes.push_back("`nanobench show RUN` prints one of them.");
+    document.next = {{.command = "run speedrun_history --scale smoke", .gain = "makes some, in seconds"}};
+  } else {
+    document.next = {{.command = "show " + table.rows.back().front().text, .gain = "the newest: provenance and curve"}};
+  }
+  document.sections.emplace_back().tables.push_back(std::move(table));
+  return document;
+}
+
+Document plans_report(const results::Store& store, const std::optional<std::string>& suite,
+                      const std::optional<std::int64_t>& limit) {
+  Document document{.kind = "plans", .title = "Stored plans"};
+  Table table{.id = "plans",
+              .columns = {number_column("plan", "plan"), text_column("suite", "suite"),
+                          text_column("design", "design", 2), text_column("scale", "scale", 1),
+                          number_column("cells", "cells", 3), text_column("runs", "runs done"),
+                          text_column("created_at", "made", 1), wide_column("title", "title", 4)}};
+  std::vector<results::PlanRecord> plans = store.plans(suite);
+  if (limit && plans.size() > static_cast<std::size_t>(*limit))
+    plans.erase(plans.begin(), plans.end() - static_cast<std::ptrdiff_t>(*limit));
+  for (const results::PlanRecord& plan : plans) {
+    std::int64_t done = 0;
+    for (const results::PlanLine& line : plan.lines) {
+      const auto run = line.run_id ? store.glance(*line.run_id) : std::nullopt;
+      done += run && run->is_evidence() ? 1 : 0;
+    }
+    const auto planned = static_cast<std::int64_t>(plan.lines.size());
+    table.rows.push_back(
+        {count_cell(plan.id), text_cell(plan.suite), text_cell(enum_name(plan.design)), text_cell(plan.scale),
+         count_cell(static_cast<std::int64_t>(plan.cells.size())),
+         value_cell(std::to_string(done) + " of " + std::to_string(planned), {{"done", done}, {"planned", planned}}),
+         text_cell(plan.created_at), text_cell(plan.title)});
+  }
+  if (table.rows.empty()) {
+    document.notes.push_back("No plan is stored in " + store.file().string() + " yet.");
+  } else {
+    document.next.push_back(
+        {.command = "report --plan " + std::to_string(plans.back().id), .gain = "what the newest of them showed"});
+  }
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }
@@ -166,6 +212,9 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   FactList list;
   add_identity(list, run);
   add_outcome(list, measure);
+  std::map<std::string, std::string> facts = store.run_facts(run_id);
+  add_logs(list, facts);
+  for (const char* listed_above : {results::kStdoutFile, results::kStderrFile}) facts.erase(listed_above);
   head.facts = std::move(list.facts);
   const std::map<std::string, double> counters = counters_of(store, run_id);
   add_cost(head, counters);
@@ -175,7 +224,6 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
       document.sections.push_back(facts_section("Measured by", environment->facts));
     }
   }
-  const std::map<std::string, std::string> facts = store.run_facts(run_id);
   if (!facts.empty()) document.sections.push_back(facts_section("During the run", facts));
   if (Section counted = counted_section(counters); !counted.facts.empty())
     document.sections.push_back(std::move(counted));
@@ -186,6 +234,12 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
     document.warnings.push_back(
         "A validation loss is below the data's entropy floor, which no honest model can reach.");
   }
+  if (run.plan_id) {
+    document.next = {
+        {.command = "report --plan " + std::to_string(*run.plan_id), .gain = "the plan that it belongs to"}};
+  }
+  document.next.push_back({.command = "export --samples --run " + std::to_string(run_id) + " --out run.csv",
+                           .gain = "its samples, step by step"});
   if (measure.disturbance)
     document.warnings.push_back("The run was disturbed: " + *measure.disturbance + "; its times are doubtful.");
   return document;

@@ -47,6 +47,16 @@ std::string comparison_headline(const results::PlanRecord& plan, const std::vect
 /// loss and by the loss alone; nullopt if fewer than two are judged.
 std::optional<Section> verdict_list(const std::vector<EffectResult>& effects);
 
+/// What a user may do next with a plan: look into a failed run, make the missing runs, add the fewest seeds that may
+/// decide something, open the page.
+///   seconds   what a run of a cell takes, by label
+std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                 const std::vector<EffectResult>& effects,
+                                 const std::vector<std::optional<SeedsForVerdict>>& needed,
+                                 const std::map<std::string, double>& seconds);
+/// What the completed runs of each cell took on average, without waits; by label.
+std::map<std::string, double> run_seconds(const results::Store& store, const std::vector<CellMeasures>& cells);
+
 /// Before anything is measured: which combination of the cells estimates which effect.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts);
 /// The same with the estimates, in the same order, and the number of seeds that undecided ones still need.

@@ -84,9 +84,8 @@ Document baseline_list_report(const std::vector<results::BaselineRecord>& baseli
                           yes_no_cell(baseline.is_accepted), text_cell(baseline.created_at),
                           text_cell(baseline.revision), text_cell(baseline.reason)});
   }
-  if (table.rows.empty())
-    document.notes.emplace_back(
-        "No baseline is stored; `nanobench baseline save NAME` makes one of the newest results.");
+  if (table.rows.empty()) document.notes.emplace_back("No baseline is stored.");
+  document.next = {{.command = "baseline save NAME", .gain = "names the newest results, for a gate to compare with"}};
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMaxShownRemarks = 3;
 struct TerminalStyle {
   std::size_t width = 80;  ///< columns; tables wrap and drop columns to fit
   bool has_color = false;
-  bool folds_notes = false;  ///< show only a few notes and the number of the others; else all
+  bool folds_notes = false;           ///< show only a few notes and the number of the others; else all
+  std::string program = "nanobench";  ///< how the user starts it, for the commands of Document::next
 };
 
 /// Tables with aligned columns, for a terminal or a log.

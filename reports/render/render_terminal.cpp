@@ -1,6 +1,8 @@
-// Tables on a terminal. A table that is too wide is narrowed in steps: spreads move below their values, then running
-// text wraps. Only then are the columns with the highest priority number dropped, and a line reports them.
+// Tables on a terminal. A table that is too wide is narrowed in steps: running text wraps between words, then spreads
+// move below their values. Only then are the columns with the highest priority number dropped, and a line reports them.
+// What still does not fit has its intervals on two lines, then names wrap, and words are broken last of all.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -10,9 +12,10 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kGap = 2;              ///< blanks between columns
-constexpr std::size_t kMinTextColumns = 16;  ///< running text is not squeezed further
-constexpr std::size_t kMaxShownNotes = 3;    ///< per place, if they are folded
+constexpr std::size_t kGap = 2;               ///< blanks between columns
+constexpr std::size_t kMinTextColumns = 16;   ///< running text is not squeezed further
+constexpr std::size_t kMinBrokenColumns = 8;  ///< if words must be broken
+constexpr std::size_t kMaxShownNotes = 3;     ///< per place, if they are folded
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kYellow = "\x1b[33m";
@@ -33,16 +36,17 @@ class Layout {
  public:
   Layout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
     std::iota(shown_.begin(), shown_.end(), std::size_t{0});
-    while (true) {
-      for (const bool stacks : {false, true}) {
-        stacks_ = stacks;
-        if (fit(width)) return;
+    do {
+      for (const Squeeze squeeze : {Squeeze::kNone, Squeeze::kStacks}) {
+        if (fit(width, squeeze)) return;
       }
-      if (!drop_one()) return;  // still too wide: the terminal wraps it
-    }
+    } while (drop_one());
+    for (const Squeeze squeeze : {Squeeze::kSplitsDetails, Squeeze::kWrapsNames, Squeeze::kBreaksWords}) {
+      if (fit(width, squeeze)) return;
+    }  // still too wide: the terminal wraps it
   }
 
-  std::string text(bool has_color) const {
+  std::string text(std::size_t width, bool has_color) const {
     std::string out;
     std::vector<std::vector<std::string>> head;
     for (const std::size_t column : shown_) head.push_back(title_lines(column));
@@ -51,19 +55,49 @@ class Layout {
       out += (i == 0 ? "" : std::string(kGap, ' ')) + std::string(widths_[i], '-');
     }
     out += "\n";
+    const std::vector<TableCell>* above = nullptr;
     for (const std::vector<TableCell>& row : table_.rows) {
       std::vector<std::vector<std::string>> cells;
       for (std::size_t i = 0; i < shown_.size(); ++i)
         cells.push_back(cell_lines(row.at(shown_[i]), shown_[i], widths_[i]));
+      if (above != nullptr && repeats_name(*above, row)) cells.front() = {""};
+      above = &row;
       out += block(cells, "", false);
     }
-    return out + left_out();
+    return out + left_out(width);
   }
 
  private:
+  /// What a table gives up to fit, each with all before it.
+  enum class Squeeze { kNone, kStacks, kSplitsDetails, kWrapsNames, kBreaksWords };
+
+  bool wraps(std::size_t column) const {
+    const Column& shown = table_.columns[column];
+    return shown.wraps || (squeeze_ >= Squeeze::kWrapsNames && !shown.is_number);
+  }
+
+  /// Whether the row is about what the row above is about: a name in the first column is not repeated.
+  bool repeats_name(const std::vector<TableCell>& above, const std::vector<TableCell>& row) const {
+    if (shown_.empty() || table_.columns[shown_.front()].is_number) return false;
+    const TableCell& name = row.at(shown_.front());
+    return !name.text.empty() && name.text != "-" && name.text == above.at(shown_.front()).text && name.detail.empty();
+  }
+
+  std::size_t narrowest(std::size_t column) const {
+    if (squeeze_ == Squeeze::kBreaksWords) return kMinBrokenColumns;
+    std::size_t width = std::max(kMinTextColumns, widest_word(table_.columns[column].title));
+    for (const std::vector<TableCell>& row : table_.rows)
+      width =
+          std::max({width, widest_word(printable(row.at(column).text)), widest_word(printable(row.at(column).detail))});
+    return width;
+  }
+
   /// Widths for the shown columns; false when they do not fit. Running text shrinks first, from the widest column.
-  bool fit(std::size_t width) {
+  bool fit(std::size_t width, Squeeze squeeze) {
+    squeeze_ = squeeze;
     widths_.clear();
+    std::vector<std::size_t> least;
+    for (const std::size_t column : shown_) least.push_back(wraps(column) ? narrowest(column) : 0);
     std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
     for (const std::size_t column : shown_) {
       widths_.push_back(natural_width(column));
@@ -72,7 +106,7 @@ class Layout {
     for (; total > width; --total) {
       std::size_t* widest = nullptr;
       for (std::size_t i = 0; i < shown_.size(); ++i) {
-        const bool gives_way = table_.columns[shown_[i]].wraps && widths_[i] > kMinTextColumns;
+        const bool gives_way = wraps(shown_[i]) && widths_[i] > least[i];
         if (gives_way && (widest == nullptr || widths_[i] > *widest)) widest = &widths_[i];
       }
       if (widest == nullptr) return false;
@@ -99,11 +133,11 @@ class Layout {
     std::size_t width = widest_word(table_.columns[column].title);
     for (const std::vector<TableCell>& row : table_.rows) {
       const TableCell& cell = row.at(column);
-      const bool is_stacked = stacks_ && !table_.columns[column].wraps;
-      const std::size_t needed =
-          is_stacked ? std::max(display_width(printable(cell.text)), display_width(printable(cell.detail)))
-                     : display_width(joined(cell));
-      width = std::max(width, needed);
+      const bool is_stacked = squeeze_ >= Squeeze::kStacks && !wraps(column);
+      const std::string detail = printable(cell.detail);
+      const std::size_t below = squeeze_ >= Squeeze::kSplitsDetails ? widest_word(detail) : display_width(detail);
+      width = std::max(width,
+                       is_stacked ? std::max(display_width(printable(cell.text)), below) : display_width(joined(cell)));
     }
     return width;
   }
@@ -114,15 +148,17 @@ class Layout {
   }
 
   std::vector<std::string> cell_lines(const TableCell& cell, std::size_t column, std::size_t width) const {
-    if (table_.columns[column].wraps) {
+    if (wraps(column)) {
       std::vector<std::string> lines = wrap(printable(cell.text), width);
       if (cell.detail.empty()) return lines;
       if (cell.text.empty()) lines.clear();
       for (std::string& line : wrap(printable(cell.detail), width)) lines.push_back(std::move(line));
       return lines;
     }
-    if (!stacks_ || cell.detail.empty()) return {joined(cell)};
-    return {printable(cell.text), printable(cell.detail)};
+    if (squeeze_ < Squeeze::kStacks || cell.detail.empty()) return {joined(cell)};
+    std::vector<std::string> lines = {printable(cell.text)};
+    for (std::string& line : wrap(printable(cell.detail), width)) lines.push_back(std::move(line));
+    return lines;
   }
 
   /// Cells of several lines, side by side.
@@ -146,11 +182,18 @@ class Layout {
     return out;
   }
 
-  std::string left_out() const {
+  std::string left_out(std::size_t width) const {
     if (dropped_.empty()) return "";
-    std::string names;
-    for (auto name = dropped_.rbegin(); name != dropped_.rend(); ++name) names += (names.empty() ? "" : ", ") + *name;
-    return "(left out to fit: " + names + ")\n";
+    std::string out, line = "(left out to fit: ";
+    for (auto name = dropped_.rbegin(); name != dropped_.rend(); ++name) {
+      const std::string item = *name + (std::next(name) == dropped_.rend() ? ")" : ",");
+      if (display_width(line + item) > width) {
+        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+        line.clear();
+      }
+      line += item + " ";
+    }
+    return out + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
 
   inline static const std::string kEmpty;
@@ -158,7 +201,7 @@ class Layout {
   std::vector<std::size_t> shown_;
   std::vector<std::size_t> widths_;
   std::vector<std::string> dropped_;
-  bool stacks_ = false;
+  Squeeze squeeze_ = Squeeze::kNone;
 };
 
 /// `text` wrapped, with `first` before the first line and blanks before the others.
@@ -239,9 +282,20 @@ void add_section(std::string& out, const Section& section, const TerminalStyle& 
   remarks.add(out, section.bullets);
   for (const Table& table : section.tables) {
     if (!table.title.empty()) out += "\n" + remarks.styled(kBold, printable(table.title)) + "\n";
-    out += Layout(table, style.width).text(style.has_color);
+    out += Layout(table, style.width).text(style.width, style.has_color);
   }
   remarks.add_reading(out, section.reading);
+}
+
+/// A command is never broken, so that it can be copied.
+std::string next_text(const std::vector<NextStep>& steps, const TerminalStyle& style, const Remarks& remarks) {
+  if (steps.empty()) return "";
+  std::string out = "\n" + remarks.styled(kBold, "Next:") + "\n";
+  for (const NextStep& step : steps) {
+    out += "  " + printable(style.program + " " + step.command) + "\n";
+    out += remarks.styled(kDim, indented("      ", step.gain, style.width));
+  }
+  return out;
 }
 
 }  // namespace
@@ -249,7 +303,7 @@ void add_section(std::string& out, const Section& section, const TerminalStyle& 
 std::string render_terminal(const Document& document, const TerminalStyle& style) {
   Remarks remarks(style);
   std::string out;
-  if (!document.title.empty()) out += remarks.styled(kBold, printable(document.title)) + "\n";
+  if (!document.title.empty()) out += remarks.styled(kBold, indented("", document.title, style.width));
   if (!document.headline.empty()) out += remarks.styled(kBold, indented("", document.headline, style.width));
   for (const Section& section : document.sections) add_section(out, section, style, remarks);
   remarks.add_warnings(out, document.warnings);
@@ -257,7 +311,8 @@ std::string render_terminal(const Document& document, const TerminalStyle& style
   remarks.add(notes, document.notes);
   remarks.add_reading(notes, document.reading);
   remarks.add_rest(notes);
-  return notes.empty() ? out : out + "\n" + notes;
+  if (!notes.empty()) out += "\n" + notes;
+  return out + next_text(document.next, style, remarks);
 }
 
 }  // namespace nanobench::reports

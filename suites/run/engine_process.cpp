@@ -44,7 +44,7 @@ core::ChildSetup setup_of(std::vector<std::string> command, int spec_fd, const E
                  {"--spec", "/proc/self/fd/" + std::to_string(kSpecFd), "--events-fd", std::to_string(kEventsFd)});
   core::ChildSetup setup;
   setup.command = std::move(command);
-  setup.pipes = {{STDOUT_FILENO, STDERR_FILENO}, {kEventsFd}};
+  setup.pipes = {{STDOUT_FILENO}, {STDERR_FILENO}, {kEventsFd}};
   setup.files = {{spec_fd, kSpecFd}};
   setup.processors = place.processors;
   if (turns != nullptr) {
@@ -76,7 +76,7 @@ void EngineProcess::grant_turn(std::int64_t until) const {
 }
 
 void EngineProcess::wait(int other_fd) {
-  core::wait_readable({events().get(), output().get(), other_fd}, kLook);
+  core::wait_readable({events().get(), output().get(), errors().get(), other_fd}, kLook);
 }
 
 namespace {

@@ -33,8 +33,9 @@ class EngineProcess {
   /// whatever happens. Throws Error{kUnavailable} when the program cannot be started.
   EngineProcess(const std::vector<std::string>& command, const std::string& spec_text, const EnginePlace& place = {});
 
-  core::Fd& output() { return child_.pipe(0); }  ///< standard output and standard error
-  core::Fd& events() { return child_.pipe(1); }
+  core::Fd& output() { return child_.pipe(0); }  ///< standard output
+  core::Fd& errors() { return child_.pipe(1); }  ///< standard error
+  core::Fd& events() { return child_.pipe(2); }
 
   /// Waits until the engine writes, `other_fd` is readable, or a tenth of a second has passed. An exit is noticed with
   /// the same delay if a child of the engine keeps its pipes open.

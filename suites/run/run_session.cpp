@@ -128,6 +128,11 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
       engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_), place_) {
   check_engine();
+  if (options.keeps_logs) {
+    log_files_ = results::run_log_files(store.file(), run_id);
+    out_log_.emplace(log_files_.out);
+    err_log_.emplace(log_files_.err);
+  }
   load_.begin();
   if (place_.is_cold) recorder_.add_facts({{results::kColdCaches, "the warm-up failed"}});
   if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
@@ -186,6 +191,7 @@ void RunSession::finish() {
   const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(used());
   recorder_.add_facts({{results::kUsedWall, std::to_string(wall.count())}});
   const results::RunResult result = result_of(*exit_);
+  end_logs(result.outcome);
   if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
     recorder_.add_message(results::RunMessageKind::kOutput, plain_text(output_.text()));
   recorder_.finish(result);
@@ -194,7 +200,8 @@ void RunSession::finish() {
 void RunSession::wait(const std::vector<RunSession*>& sessions, const InterruptGuard& interrupts) {
   std::vector<int> fds = {interrupts.fd()};
   for (RunSession* session : sessions)
-    fds.insert(fds.end(), {session->engine_.events().get(), session->engine_.output().get()});
+    fds.insert(fds.end(),
+               {session->engine_.events().get(), session->engine_.output().get(), session->engine_.errors().get()});
   core::wait_readable(fds, kLookForWords);
 }
 
@@ -206,9 +213,28 @@ void RunSession::tick() {
 }
 
 bool RunSession::read_output() {
-  const std::string_view bytes = core::read_available(engine_.output());
+  const bool has_output = read_stream(engine_.output(), out_log_);
+  return read_stream(engine_.errors(), err_log_) || has_output;
+}
+
+bool RunSession::read_stream(core::Fd& stream, std::optional<OutputLog>& log) {
+  const std::string_view bytes = core::read_available(stream);
+  if (bytes.empty()) return false;
+  if (last_stream_ != &stream && !output_.text().empty() && !output_.text().ends_with('\n')) output_.add("\n");
+  last_stream_ = &stream;
   output_.add(bytes);
-  return !bytes.empty();
+  if (log) log->add(bytes);
+  return true;
+}
+
+void RunSession::end_logs(core::RunOutcome outcome) {
+  const auto end = [&](std::optional<OutputLog>& log, const char* fact, const std::filesystem::path& file) {
+    if (!log) return;
+    if (outcome == core::RunOutcome::kCompleted || outcome == core::RunOutcome::kInterrupted) return log->discard();
+    if (log->keep()) recorder_.add_facts({{fact, core::as_utf8(file.string())}});
+  };
+  end(out_log_, results::kStdoutFile, log_files_.out);
+  end(err_log_, results::kStderrFile, log_files_.err);
 }
 
 bool RunSession::read_events() {

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "results/host_load.h"
+#include "results/run_log.h"
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/marked_processes.h"
+#include "suites/run/output_log.h"
 #include "suites/run/run_recorder.h"
 #include "suites/run/runner.h"
 
@@ -56,6 +58,9 @@ class RunSession {
   /// Each reads one piece; false if nothing is available now.
   bool read_events();
   bool read_output();
+  bool read_stream(core::Fd& stream, std::optional<OutputLog>& log);
+  /// The files of a run that failed stay, and become facts of it.
+  void end_logs(core::RunOutcome outcome);
   void handle_line(std::string_view line);
   void check_interrupts();
   void check_limits();
@@ -78,7 +83,10 @@ class RunSession {
   MarkedProcesses strays_;   ///< processes of an external trainer; killed after the engine, whatever happens
   EngineProcess engine_;
   core::LineCutter lines_;  ///< lines of events
-  core::TextTail output_;
+  core::TextTail output_;   ///< of both streams, in the order in which they arrive
+  const core::Fd* last_stream_ = nullptr;
+  results::RunLogFiles log_files_;
+  std::optional<OutputLog> out_log_, err_log_;  ///< absent if the runner keeps no logs
   std::int64_t line_ = 0;
   bool is_ignoring_events_ = false;  ///< after an unreadable line
   bool is_killed_ = false;

@@ -133,7 +133,7 @@ class Task {
     bool is_interrupted = false;
     try {
       results::Store store(local.file());
-      is_interrupted = run_plan(plan_of(plan_, run), store, {}, observer_).is_interrupted;
+      is_interrupted = run_plan(plan_of(plan_, run), store, {.keeps_logs = false}, observer_).is_interrupted;
       is_interrupted = is_interrupted && !store.find_evidence(run.digest);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) throw;

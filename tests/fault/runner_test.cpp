@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "core/base/error.h"
+#include "results/check.h"
 #include "results/metric.h"
+#include "results/run_log.h"
 #include "runner_fixture.h"
 
 namespace nanobench::suites {
@@ -183,6 +186,24 @@ TEST_F(RunnerTest, KeepsTheEnginesLastWords) {
   ASSERT_FALSE(messages.empty());
   EXPECT_EQ(messages.back().kind, results::RunMessageKind::kOutput);
   EXPECT_NE(messages.back().text.find("exiting as told"), std::string::npos);
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+TEST_F(RunnerTest, KeepsWhatAFailedRunPrintedInFilesOfItsOwn) {
+  const RunRecord completed = run_one({{"steps", 5}});
+  const RunRecord failed = run_one(fault("exit", 4, 1));
+  const results::RunLogFiles files = results::run_log_files(file(), failed.id);
+  EXPECT_EQ(text_of(files.err), "mock engine: exiting as told\n");
+  EXPECT_FALSE(std::filesystem::exists(files.out)) << "it printed nothing there";
+  const Store store(file());
+  EXPECT_EQ(store.run_facts(failed.id).at(results::kStderrFile), files.err.string());
+  EXPECT_FALSE(store.run_facts(failed.id).contains(results::kStdoutFile));
+  EXPECT_FALSE(store.run_facts(completed.id).contains(results::kStderrFile));
+  EXPECT_TRUE(results::check_store(file()).is_fine());
 }
 
 TEST_F(RunnerTest, LastWordsAreMadeText) {

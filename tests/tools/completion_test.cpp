@@ -45,7 +45,7 @@ std::set<std::string> names_in_help(const std::string& help, const std::string& 
   std::istringstream lines(help.substr(start + title.size() + 3));
   for (std::string line; std::getline(lines, line) && !line.empty();) {
     std::smatch name;
-    static const std::regex kName(R"(^  (?:-h,)?((?:--)?[a-z][a-z-]*))");
+    static const std::regex kName(R"(^  (?:-[a-z],)?((?:--)?[a-z][a-z-]*))");
     if (std::regex_search(line, name, kName)) names.insert(name[1]);
   }
   return names;
@@ -79,8 +79,9 @@ TEST(Completion, EveryCommandAndOptionOfTheHelpIsACandidate) {
 }
 
 /// Types of values that nobody can list: numbers, texts, names of things outside.
-const std::set<std::string> kFreeTypes = {"N",       "P",     "S",    "X",       "LOSS",   "NATS", "FRACTION",
-                                          "SECONDS", "N|A,B", "TEXT", "COMMAND", "OPTION", "REF",  "REV"};
+const std::set<std::string> kFreeTypes = {"N",        "P",       "S",     "X",    "LOSS",    "NATS",
+                                          "FRACTION", "SECONDS", "N|A,B", "TEXT", "COMMAND", "OPTION",
+                                          "REF",      "REV",     "P%",    "TIME", "NATS|P%"};
 /// Names that the user makes up, or that only another system knows.
 const std::set<std::string> kFreeNames = {"ablate --name", "import --suite", "run --partition", "trend --host"};
 

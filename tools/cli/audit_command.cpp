@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/audit/audit.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/log_arms.h"
@@ -75,7 +76,12 @@ int exit_code_of(reports::AuditVerdict verdict) {
 int audit(const AuditCommandOptions& options) {
   const Format format = chosen_format(options.document);
   const reports::Audit result = audit_logs(options.paths, audit_options(options));
-  write(reports::audit_report(result, options.has_runs, format == Format::kHtml), format, options.document);
+  reports::Document document = reports::audit_report(result, options.has_runs, format == Format::kHtml);
+  const std::string paths = shell_words(options.paths);
+  if (!options.has_runs)
+    document.next.push_back({.command = "audit " + paths + " --runs", .gain = "every run of the table, one by one"});
+  document.next.push_back({.command = "audit " + paths + " --out audit.html", .gain = "the page with the charts"});
+  write(document, format, options.document);
   return exit_code_of(result.verdict());
 }
 

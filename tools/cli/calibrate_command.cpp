@@ -9,6 +9,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 #include "tools/cli/suite_run.h"
 
 namespace nanobench::tools {
@@ -83,15 +84,14 @@ int print_calibration(const results::Store& store, const results::PlanRecord& pl
     machine = run.hardware + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
     break;
   }
-  print(reports::calibration_report(plan, machine, calibration, options.power), options.run.is_json,
-        notes_of(options.run.has_notes));
+  reports::Document document = reports::calibration_report(plan, machine, calibration, options.power);
+  document.next = {{.command = "gate SUITE --calibrated", .gain = "judges a change by these margins (docs/ci.md)"}};
+  print(document, options.run.is_json, notes_of(options.run.has_notes));
   return core::kExitSuccess;
 }
 
 int calibrate(const CalibrateOptions& options, const Session& session) {
   if (options.pairs < 2) throw Error(ErrorCode::kInvalidArgument, "--pairs: expected 2 or more");
-  if (!(options.power > 0.05 && options.power < 1.0))
-    throw Error(ErrorCode::kInvalidArgument, "--power: expected a number between 0.05 and 1");
   if (options.is_stored) {
     const results::Store store(database_file(options.run.database), results::OpenMode::kReadOnly);
     const auto plan = last_calibration(store, options);
@@ -102,7 +102,7 @@ int calibrate(const CalibrateOptions& options, const Session& session) {
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
       run_plan(plan, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
-  if (result.is_interrupted) return core::kExitInterrupted;
+  if (result.is_interrupted) return report_interruption(store, result.plan_id);
   print_calibration(store, store.plan(result.plan_id), options);
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }
@@ -114,8 +114,8 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<CalibrateOptions>();
   command->add_option("SUITE", options->suite, "Suite whose base is measured (default: record 17 at scale nano)");
   command->add_option("--pairs", options->pairs, "Number of seeds, each run twice (default: 6)")->type_name("N");
-  command->add_option("--power", options->power, "Power that the derived margins give each check (default: 0.8)")
-      ->type_name("P");
+  add_share_option(*command, "--power", [options](double share) { options->power = share; },
+                   "Power that the derived margins give each check (default: 80%)", {0.06, 0.999});
   command->add_flag("--stored", options->is_stored, "Run nothing; print the last calibration");
   add_suite_settings(*command, options->settings);
   add_suite_run_options(*command, options->run);

@@ -79,7 +79,8 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
       run_plan(plan, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
-  return result.is_interrupted ? core::kExitInterrupted : core::kExitSuccess;  // a failed cell is a row with a reason
+  if (result.is_interrupted) return report_interruption(store, result.plan_id);
+  return core::kExitSuccess;  // a failed cell is a row with a reason
 }
 
 int claims_ledger(const ClaimsOptions& options, const Session& session) {
@@ -93,7 +94,9 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
                            .verdicts = chosen_verdicts(options)};
   const std::optional<std::string> scale =
       options.settings.scale.empty() ? std::nullopt : std::optional(options.settings.scale);
-  const int exit_code = options.measures ? measure(choice, options, session) : core::kExitSuccess;
+  if (const int exit_code = options.measures ? measure(choice, options, session) : core::kExitSuccess;
+      exit_code != core::kExitSuccess)
+    return exit_code;
   std::optional<results::Store> store;
   const std::filesystem::path file = database_file(options.run.database);
   std::error_code ignored;
@@ -102,7 +105,7 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
   const ClaimLedger ledger = claim_ledger(store ? &*store : nullptr, options.run.catalogue, choice, scale);
   if (scale) ledger.catalogue.scale(*scale);  // a misspelt scale is an error, not a scale without results
   write(document_of(ledger), format, form);
-  return exit_code;
+  return core::kExitSuccess;
 }
 
 }  // namespace

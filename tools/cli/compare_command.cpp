@@ -189,7 +189,10 @@ void compare(CompareOptions& options) {
     const Format format = chosen_format(options.document);
     const reports::ArmComparison comparison =
         compare_logs(arguments_of(options), options.control, audit_options(options.rule));
-    write(reports::arms_report(comparison, format == Format::kHtml), format, options.document);
+    reports::Document document = reports::arms_report(comparison, format == Format::kHtml);
+    document.next = {{.command = "compare " + shell_words(arguments_of(options)) + " --out arms.html",
+                      .gain = "the page, with the curves of every run"}};
+    write(document, format, options.document);
     return;
   }
   if (!options.control.empty() || options.rule.is_given())

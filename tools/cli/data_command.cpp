@@ -10,6 +10,7 @@
 #include "core/data/token_shard.h"
 #include "tools/cli/options.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {
@@ -114,8 +115,11 @@ reports::Document shard_report(const fs::path& file) {
 
 void prepare(const PrepareOptions& options) {
   const std::vector<fs::path> files(options.texts.begin(), options.texts.end());
-  print(data_set_report(core::prepare_text(files, rule_of(options.documents), options.val_fraction, options.out)),
-        options.is_json);
+  reports::Document document =
+      data_set_report(core::prepare_text(files, rule_of(options.documents), options.val_fraction, options.out));
+  document.next = {{.command = "run speedrun_history --data " + shell_words({"shards:" + options.out}),
+                    .gain = "the history, trained on this text"}};
+  print(document, options.is_json);
 }
 
 void info(const InfoOptions& options) {
@@ -138,10 +142,9 @@ void add_data_command(CLI::App& app, Session& /*session*/) {
   prepare_command->add_option("--documents", prepare_options->documents, "Rule for where a document begins")
       ->type_name("RULE")
       ->capture_default_str();
-  prepare_command
-      ->add_option("--val-fraction", prepare_options->val_fraction, "Fraction of the bytes kept for validation")
-      ->type_name("X")
-      ->capture_default_str();
+  add_share_option(*prepare_command, "--val-fraction",
+                   [prepare_options](double share) { prepare_options->val_fraction = share; },
+                   "Share of the bytes kept for validation (default: 10%)", {0.0, 1.0});
   add_json_option(*prepare_command, prepare_options->is_json);
   prepare_command->footer(kPrepareFooter);
   prepare_command->callback([prepare_options] { prepare(*prepare_options); });

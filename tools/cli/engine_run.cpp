@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 
@@ -45,7 +46,9 @@ class Foreground {
     }
     while (read_events() || read_output()) {
     }
-    if (const std::string rest = output_lines_.take_rest(); !rest.empty()) say(rest);
+    for (core::LineCutter& lines : output_lines_) {
+      if (const std::string rest = lines.take_rest(); !rest.empty()) say(rest);
+    }
     end_.exit = *exit;
     end_.output_tail = output_.text();
     end_.has_cut_line = !events_.rest().empty() && end_.stop != suites::StopReason::kBrokenEvents;
@@ -63,10 +66,14 @@ class Foreground {
   }
 
   bool read_output() {
-    const std::string_view bytes = core::read_available(engine_.output());
-    output_.add(bytes);
-    output_lines_.add(bytes, [this](std::string_view line) { say(std::string(line)); });
-    return !bytes.empty();
+    bool has_read = false;
+    for (std::size_t i = 0; i < output_lines_.size(); ++i) {
+      const std::string_view bytes = core::read_available(i == 0 ? engine_.output() : engine_.errors());
+      output_.add(bytes);
+      output_lines_[i].add(bytes, [this](std::string_view line) { say(std::string(line)); });
+      has_read = has_read || !bytes.empty();
+    }
+    return has_read;
   }
 
   void handle_line(std::string_view line) {
@@ -113,7 +120,8 @@ class Foreground {
   suites::InterruptGuard interrupts_;
   suites::EngineProcess engine_;
   suites::RunEnd end_;
-  core::LineCutter events_, output_lines_;
+  core::LineCutter events_;
+  std::array<core::LineCutter, 2> output_lines_;  ///< of standard output and standard error
   core::TextTail output_;
   int signals_ = 0;
 };

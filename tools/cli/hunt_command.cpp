@@ -137,7 +137,7 @@ class Hunt {
 
   int run() {
     const suites::SuiteRunResult first = run_stage(screening_suite(asked_, options_));
-    if (first.is_interrupted) return core::kExitInterrupted;
+    if (first.is_interrupted) return report_interruption(store_, first.plan_id);
     const results::PlanRecord screening_plan = store_.plan(first.plan_id);
     const reports::Screening screening = reports::screened_effects(reports::read_cells(store_, screening_plan, {}));
     const auto screened = static_cast<std::int64_t>(screening_plan.lines.size());
@@ -146,7 +146,7 @@ class Hunt {
     if (suite.features.empty()) return finish(first, screening_plan, nullptr);
     say(screening, suite);
     const suites::SuiteRunResult second = run_stage(suite);
-    if (second.is_interrupted) return core::kExitInterrupted;
+    if (second.is_interrupted) return report_interruption(store_, second.plan_id);
     const results::PlanRecord suspects_plan = store_.plan(second.plan_id);
     const int code = finish(second, screening_plan, &suspects_plan);
     return first.is_whole() ? code : core::kExitIncomplete;
@@ -172,8 +172,11 @@ class Hunt {
     const reports::ComparisonOptions comparison{
         .published_step_ms = reports::published_step_ms(load_catalogue(options_.run.catalogue)),
         .has_provenance = options_.run.is_json};
-    print(reports::hunt_report(store_, screening_plan, suspects_plan, comparison), options_.run.is_json,
-          notes_of(options_.run.has_notes));
+    reports::Document document = reports::hunt_report(store_, screening_plan, suspects_plan, comparison);
+    const std::int64_t shown = suspects_plan == nullptr ? screening_plan.id : suspects_plan->id;
+    document.next = {{.command = "report --plan " + std::to_string(shown) + " --open",
+                      .gain = suspects_plan == nullptr ? "the page of the screening" : "the page of the suspects"}};
+    print(document, options_.run.is_json, notes_of(options_.run.has_notes));
     if (!options_.run.is_quiet) {
       write_to_stderr("\nstored in " + store_.file().string() + " as plan " + std::to_string(screening_plan.id) +
                       (suspects_plan == nullptr ? "" : " and plan " + std::to_string(suspects_plan->id)) + "\n");

@@ -52,7 +52,7 @@ reports::Document import_report(const results::LogImportResult& result, const st
   add("cells", "cells", count(result.cells));
   document.warnings = result.problems;
   if (result.plan_id != 0)
-    document.notes.push_back("`nanobench report --plan " + std::to_string(result.plan_id) + "` compares the cells.");
+    document.next = {{.command = "report --plan " + std::to_string(result.plan_id), .gain = "compares the cells"}};
   return document;
 }
 

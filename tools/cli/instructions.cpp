@@ -22,7 +22,9 @@ core::ProcessExit wait_for(suites::EngineProcess& engine, core::TextTail& output
     exit = engine.poll_exit();  // before reading: everything that it wrote is then in the pipes
     while (!core::read_available(engine.events()).empty()) {
     }
-    for (std::string_view bytes; !(bytes = core::read_available(engine.output())).empty();) output.add(bytes);
+    for (core::Fd* stream : {&engine.output(), &engine.errors()}) {
+      for (std::string_view bytes; !(bytes = core::read_available(*stream)).empty();) output.add(bytes);
+    }
   }
   return *exit;
 }

@@ -34,6 +34,7 @@ constexpr const char* kListFooter =
     "  nanobench list settings             every field of a configuration: type, unit, range, default, meaning\n"
     "  nanobench list settings --out settings.md\n"
     "  nanobench list claims               the claims of published analyses, and what would decide each\n"
+    "  nanobench list plans                what was run, and how much of it is done\n"
     "  nanobench list runs --limit 20\n"
     "  nanobench list runs --json | jq '.tables.runs[].final_val_loss'";
 
@@ -58,6 +59,9 @@ reports::Document suites_report() {
   }
   if (table.rows.empty()) {
     document.notes.push_back("This installation has no suites; name a suite by its file.");
+  } else {
+    document.next = {{.command = "show speedrun_history", .gain = "one of them: its cells"},
+                     {.command = "plan speedrun_history", .gain = "what it will take and can show; trains nothing"}};
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
@@ -134,9 +138,11 @@ reports::Document merged(const std::vector<reports::Document>& parts) {
     }
     whole.warnings.insert(whole.warnings.end(), part.warnings.begin(), part.warnings.end());
   }
+  whole.next = {{.command = "show attention_skip", .gain = "a feature, record, scale or suite by its name"}};
   whole.notes.push_back(
-      "`nanobench show NAME` prints one of them. `nanobench list settings`, `list claims` and `list runs` print the "
-      "settings, the claims and the stored runs.");
+      "`nanobench show NAME` prints one of them. `nanobench list settings`, `list claims`, `list plans` and `list "
+      "runs` "
+      "print the settings, the claims, and what is stored.");
   return whole;
 }
 
@@ -173,6 +179,10 @@ constexpr ListKind kListKinds[] = {
        return reports::claims_report(load_catalogue(o.catalogue, ablations::CatalogueParts::kAll));
      }},
     {"suites", [](const ListOptions& /*options*/) { return suites_report(); }},
+    {"plans",
+     [](const ListOptions& o) {
+       return reports::plans_report(store_of(o), o.suite.empty() ? std::nullopt : std::optional(o.suite), o.limit);
+     }},
     {"runs", runs_report}};
 
 reports::Document document_of(const ListOptions& options) {
@@ -195,12 +205,12 @@ std::vector<std::string> list_kinds() {
 
 void add_list_command(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
-      app.add_subcommand("list", "List features, settings, records, scales, claims, suites or stored runs");
+      app.add_subcommand("list", "List features, settings, records, scales, claims, suites, stored plans or runs");
   const auto options = std::make_shared<ListOptions>();
   command->add_option("KIND", options->kind,
                       listed(list_kinds(), "or") + " (default: features, records, scales and suites)");
-  command->add_option("--suite", options->suite, "Only runs of this suite")->type_name("NAME");
-  command->add_option("--limit", options->limit, "Only the newest N runs")
+  command->add_option("--suite", options->suite, "Only plans or runs of this suite")->type_name("NAME");
+  command->add_option("--limit", options->limit, "Only the newest N plans or runs")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
   add_database_option(*command, options->database);

@@ -14,6 +14,7 @@
 #include "core/hardware/processors.h"
 #include "core/protocol/run_spec.h"
 #include "reports/render/render.h"
+#include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -48,8 +49,8 @@ void add_catalogue_option(CLI::App& command, std::string& folder) {
 void add_database_option(CLI::App& command, std::string& file) {
   command
       .add_option("--db", file,
-                  "Database (default: $NANOBENCH_DB, else results/nanobench.db of the source tree, else "
-                  "nanobench/nanobench.db in $XDG_DATA_HOME)")
+                  "Database (default: $NANOBENCH_DB, else nanobench.db of the git repository you are in; in "
+                  "nanobench's own, results/nanobench.db)")
       ->type_name("FILE");
 }
 
@@ -223,7 +224,8 @@ std::string render(const reports::Document& document, Format format, Notes notes
   }
   return reports::render_terminal(document, {.width = terminal_width(STDOUT_FILENO, kPipeColumns),
                                              .has_color = has_color(STDOUT_FILENO),
-                                             .folds_notes = notes == Notes::kFew});
+                                             .folds_notes = notes == Notes::kFew,
+                                             .program = program_name()});
 }
 
 void print(const reports::Document& document, bool is_json, Notes notes) {

@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "results/store.h"
 #include "suites/design/data_source.h"
 
@@ -49,9 +51,39 @@ std::optional<fs::path> source_root() {
   return std::nullopt;
 }
 
+std::string program_name() {
+  const std::string words = core::read_beginning("/proc/self/cmdline").value_or("");
+  const std::string typed = words.substr(0, words.find('\0'));
+  return typed.empty() ? "nanobench" : shell_words({typed});
+}
+
+std::optional<fs::path> repository_around(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::path level = fs::weakly_canonical(folder, ignored); !level.empty(); level = level.parent_path()) {
+    if (fs::exists(level / ".git", ignored)) return level;
+    if (!level.has_relative_path()) break;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// The repository that the user works in, unless it is this program's own source tree.
+std::optional<fs::path> own_repository() {
+  std::error_code ignored;
+  const std::optional<fs::path> repository = repository_around(fs::current_path(ignored));
+  const std::optional<fs::path> root = source_root();
+  if (!repository || (root && fs::equivalent(*repository, *root, ignored))) return std::nullopt;
+  return repository;
+}
+
+}  // namespace
+
 fs::path database_file(const std::string& option) {
   if (!option.empty()) return option;
   if (const std::optional<fs::path> named = path_from("NANOBENCH_DB")) return *named;
+  if (const std::optional<fs::path> repository = own_repository())
+    return (*repository / "nanobench.db").lexically_proximate(fs::current_path());
   if (const std::optional<fs::path> root = source_root()) return results::default_store_file(std::nullopt, *root);
   return data_folder() / "nanobench.db";
 }

@@ -15,8 +15,14 @@ std::filesystem::path own_program();
 /// The source tree: $NANOBENCH_ROOT, else the nearest one above this program; nullopt when installed.
 std::optional<std::filesystem::path> source_root();
 
-/// --db, else $NANOBENCH_DB, else results/nanobench.db of the source tree, else nanobench/nanobench.db in
-/// $XDG_DATA_HOME (~/.local/share).
+/// How the user starts this program, for commands to copy: "nanobench", or the path as it was typed.
+std::string program_name();
+
+/// The top of the git repository around the folder; nullopt if there is none. Reads no git command.
+std::optional<std::filesystem::path> repository_around(const std::filesystem::path& folder);
+
+/// --db, else $NANOBENCH_DB. Else, in a git repository of the user's own, nanobench.db at its top; else
+/// results/nanobench.db of the source tree, else nanobench/nanobench.db in $XDG_DATA_HOME (~/.local/share).
 std::filesystem::path database_file(const std::string& option);
 
 /// nanobench-train: $NANOBENCH_ENGINE, else beside this program, else libexec/nanobench of the installation. The file

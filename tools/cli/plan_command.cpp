@@ -18,6 +18,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 #include "tools/cli/suite_run.h"
 #include "tools/terminal/terminal.h"
 
@@ -38,8 +39,8 @@ struct PlanOptions {
 constexpr const char* kPlanFooter =
     "Examples:\n"
     "  nanobench plan speedrun_history --seeds 3                 runs, time, memory, the smallest effect it can find\n"
-    "  nanobench plan leave_one_out --detect 0.002 --power 0.8   how many seeds find 0.002 nats\n"
-    "  nanobench plan leave_one_out --detect-time 0.01           how many seeds find 1 % of the step time\n"
+    "  nanobench plan leave_one_out --detect 0.002 --power 90%   how many seeds find 0.002 nats\n"
+    "  nanobench plan leave_one_out --detect 1%                  how many seeds find 1 % of the step time\n"
     "  nanobench plan leave_one_out --seeds 5 --no-calibration --json\n"
     "\n"
     "Times come from stored runs of the same configuration, or of the same scale by FLOP/s. Without such runs, a few\n"
@@ -114,7 +115,32 @@ std::unique_ptr<results::Store> open_store(const std::string& database) {
   return std::make_unique<results::Store>(file, results::OpenMode::kReadOnly);
 }
 
-int plan(const PlanOptions& options) {
+/// The command that makes the planned runs: this one as `run`, without what belongs to planning.
+std::string run_words(const std::vector<std::string>& argv) {
+  std::vector<std::string> words = {"run"};
+  for (std::size_t i = 2; i < argv.size(); ++i) {
+    const std::string name = argv[i].substr(0, argv[i].find('='));
+    const bool has_value = name == "--detect" || name == "--detect-time" || name == "--power" || name == "--alpha";
+    const bool is_ours = has_value || name == "--no-calibration" || name == "--json" || name == "--notes";
+    if (!is_ours) words.push_back(argv[i]);
+    if (has_value && name == argv[i]) ++i;
+  }
+  return shell_words(words);
+}
+
+/// The run, and the number of seeds that was asked for.
+std::vector<reports::NextStep> next_steps(const std::vector<std::string>& argv, const reports::Forecast& forecast) {
+  std::vector<reports::NextStep> steps;
+  if (const int runs = forecast.totals.to_run(); runs > 0) {
+    const std::string time = forecast.totals.is_whole ? ", about " + format_duration(forecast.totals.wall_s) : "";
+    steps.push_back({.command = run_words(argv), .gain = counted(runs, "run") + time});
+  } else {
+    steps.push_back({.command = run_words(argv), .gain = "its report; every run is stored already"});
+  }
+  return steps;
+}
+
+int plan(const PlanOptions& options, const Session& session) {
   reports::check_rules(options.rules);
   const suites::Suite suite = load_suite(options.suite, options.settings);
   const std::unique_ptr<results::Store> store = open_store(options.run.database);
@@ -137,21 +163,31 @@ int plan(const PlanOptions& options) {
   }
   reports::Document document = reports::plan_report(planned, forecast);
   if (!failure.empty()) document.warnings.push_back("No estimate of time and memory: " + failure + ".");
+  document.next = next_steps(session.argv, forecast);
   print(document, options.run.is_json, notes_of(options.run.has_notes));
   return core::kExitSuccess;
 }
 
 void add_rules(CLI::App& command, reports::DetectionRules& rules) {
-  command.add_option("--detect", rules.loss, "Print how many seeds find this effect on the loss, in nats per token")
-      ->type_name("NATS");
-  command.add_option("--detect-time", rules.time, "Print how many seeds find this effect on the step time (0.01: 1 %)")
-      ->type_name("FRACTION");
-  command.add_option("--power", rules.power, "Probability of finding an effect that is there")
-      ->type_name("P")
-      ->capture_default_str();
-  command.add_option("--alpha", rules.alpha, "Significance level of the two-sided test")
-      ->type_name("P")
-      ->capture_default_str();
+  const auto detect = [&rules](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      const DetectableSize size = parse_detectable(text, "--detect");
+      (size.is_share ? rules.time : rules.loss) = size.value;
+    }
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--detect", detect,
+          "Print how many seeds find this effect on the loss (0.002: nats per token) or on the step time (1%); may be "
+          "repeated")
+      ->type_name("NATS|P%")
+      ->allow_extra_args(false);
+  add_share_option(command, "--detect-time", [&rules](double share) { rules.time = share; },
+                   "The same for the step time", {1e-6, 10.0});
+  add_share_option(command, "--power", [&rules](double share) { rules.power = share; },
+                   "Probability of finding an effect that is there (default: 80%)", {0.0, 1.0});
+  add_share_option(command, "--alpha", [&rules](double share) { rules.alpha = share; },
+                   "Significance level of the two-sided test (default: 5%)", {0.0, 1.0});
 }
 
 }  // namespace
@@ -166,7 +202,7 @@ void add_plan_command(CLI::App& app, Session& session) {
   add_suite_run_options(*command, options->run);
   command->get_option("--fresh")->description("Plan as if no finished run could be reused");
   command->footer(kPlanFooter);
-  command->callback([options, &session] { session.exit_code = plan(*options); });
+  command->callback([options, &session] { session.exit_code = plan(*options, session); });
 }
 
 }  // namespace nanobench::tools

@@ -139,7 +139,12 @@ int profile(const ProfileOptions& options) {
   if (run.trace_file) {
     core::write_file_atomically(*run.trace_file, trace);
   }
-  print(reports::profile_report(profile, run), options.is_json);
+  reports::Document document = reports::profile_report(profile, run);
+  if (!run.trace_file) {
+    document.next = {{.command = "profile " + shell_words({options.name}) + " --trace trace.json",
+                      .gain = "every span of these steps, for Perfetto (ui.perfetto.dev)"}};
+  }
+  print(document, options.is_json);
   return core::kExitSuccess;
 }
 

@@ -14,6 +14,7 @@
 #include "suites/slurm/submitter.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 #include "tools/cli/suite_run.h"
 #include "tools/cli/until_decided.h"
 
@@ -102,9 +103,8 @@ void add_slurm_options(CLI::App& command, SlurmRequest& request) {
       ->allow_extra_args(false);
   command.add_option("--scratch", request.scratch, "slurm: folder that the nodes share (default: beside the database)")
       ->type_name("DIR");
-  command.add_option("--poll", request.poll_seconds, "slurm: seconds between queries to Slurm (default: 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.05, 3600.0).description(""));
+  add_seconds_option(command, "--poll", [&request](double seconds) { request.poll_seconds = seconds; },
+                     "slurm: time between queries to Slurm (default: 10s)", {0.05, 3600.0});
   command.add_flag("--cancel-on-interrupt", request.cancels_on_interrupt, "slurm: Ctrl-C cancels the job too");
 }
 
@@ -121,12 +121,13 @@ std::optional<suites::SlurmOptions> slurm_options(const SlurmRequest& request, c
                                                  core::suggestion(request.executor, {"local", "slurm"}));
   }
   suites::check_sbatch_options(request.sbatch_options);
+  const suites::SlurmChunk chunk = chunk_of(request.chunk);  // before Slurm is asked for anything
   return suites::SlurmOptions{.program = own_program(),
                               .folder = shared_folder(request.scratch, database),
                               .partition = suites::find_partition(request.partition),
                               .max_at_once = request.tasks_at_once,
                               .sbatch_options = request.sbatch_options,
-                              .chunk = chunk_of(request.chunk),
+                              .chunk = chunk,
                               .cancels_on_interrupt = request.cancels_on_interrupt,
                               .poll_seconds = request.poll_seconds.value_or(kPollSeconds)};
 }

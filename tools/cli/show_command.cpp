@@ -7,6 +7,7 @@
 #include "ablations/resolve.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
@@ -139,7 +140,12 @@ void show(const ShowOptions& options) {
   overrides.ranks = options.ranks;
   overrides.processes = options.processes;
   const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
-  print(reports::suite_report(suite, catalogue), options.is_json);
+  reports::Document document = reports::suite_report(suite, catalogue);
+  const std::string scale = options.scale.empty() ? "" : " --scale " + options.scale;
+  document.next = {{.command = "plan " + shell_words({options.name}) + scale,
+                    .gain = "what it will take and can show; trains nothing"},
+                   {.command = "run " + shell_words({options.name}) + scale, .gain = "trains, measures and reports"}};
+  print(document, options.is_json);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ void init_suite(const SuiteInitOptions& options) {
   suites::make_external_matrix(
       suites::read_suite(core::Json(json), full.string()));  // what cannot be run is not written
   core::write_file_atomically(full, json.dump(2) + "\n");
-  std::cout << "wrote " << options.file << "\nNext: nanobench plan " << options.file << "\n";
+  std::cout << "wrote " << options.file << "\n\nNext:\n  " << program_name() << " plan " << shell_words({options.file})
+            << "\n      what it will take and can show; runs nothing\n";
 }
 
 }  // namespace

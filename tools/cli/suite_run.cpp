@@ -12,6 +12,7 @@
 #include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
 #include "results/provenance.h"
+#include "results/run_log.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/plan.h"
 #include "suites/run/launched_engine.h"
@@ -60,7 +61,16 @@ suites::Engine engine_for(const suites::Suite& suite, const SuiteRunOptions& opt
   return suites::launched_engine(native, options.launcher, {own, "launched-engine"});
 }
 
+/// What a finished run measured; of one that failed, the files with its output.
 std::string figures_of(const results::Store& store, const results::RunRecord& run) {
+  if (!run.is_completed()) {
+    const std::map<std::string, std::string> facts = store.run_facts(run.id);
+    std::vector<std::string> files;
+    for (const char* fact : {results::kStderrFile, results::kStdoutFile}) {
+      if (const auto file = facts.find(fact); file != facts.end()) files.push_back(file->second);
+    }
+    return files.empty() ? "" : "its output: " + joined(files);
+  }
   const reports::RunMeasure measure = reports::measure_run(store, run);
   std::string text;
   if (measure.val_loss) text += "val loss " + format_fixed(*measure.val_loss, 4);
@@ -305,8 +315,33 @@ reports::Document finished_report(const results::Store& store, const results::Pl
 
 }  // namespace
 
+namespace {
+
+/// The command that made the plan; with `--fresh` it would begin anew.
+std::string command_to_continue(const results::PlanRecord& plan) {
+  std::vector<std::string> words(plan.argv.begin() + (plan.argv.empty() ? 0 : 1), plan.argv.end());
+  std::erase(words, "--fresh");
+  return words.empty() ? "" : program_name() + " " + shell_words(words);
+}
+
+}  // namespace
+
+int report_interruption(const results::Store& store, std::int64_t plan_id) {
+  const results::PlanRecord plan = store.plan(plan_id);
+  std::size_t finished = 0;
+  for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
+  write_to_stderr("interrupted: " + std::to_string(finished) + " of " +
+                  counted(static_cast<std::int64_t>(plan.lines.size()), "run") + " are finished and kept in " +
+                  store.file().string() + "; a run in progress is made again\n");
+  if (const std::string command = command_to_continue(plan); !command.empty())
+    write_to_stderr("continue: " + command + "\n");
+  write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_id) + "\n");
+  return core::kExitInterrupted;
+}
+
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
                const std::string& remark) {
+  if (result.is_interrupted && !options.is_json) return report_interruption(store, result.plan_id);
   reports::Document report = finished_report(store, store.plan(result.plan_id), options);
   if (!remark.empty()) report.headline += " " + remark;
   print(report, options.is_json, notes_of(options.has_notes));

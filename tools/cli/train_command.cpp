@@ -158,6 +158,8 @@ reports::Document report_of(const core::RunSpec& spec, const TrainView& view, co
                             bool has_curve) {
   reports::Document document{.kind = "train", .title = spec.config.name};
   document.sections.push_back(facts_of(spec, view, result));
+  document.next = {{.command = "run speedrun_history --scale smoke",
+                    .gain = "a suite in seconds: trained, stored and compared, which this is not"}};
   if (!has_curve) return document;
   reports::Table curve{.id = "validations",
                        .columns = {{.key = "step", .title = "step", .is_number = true},

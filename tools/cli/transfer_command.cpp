@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/kinds.h"
 #include "reports/transfer/transfer.h"
@@ -85,6 +86,13 @@ int transfer(const TransferOptions& options) {
     reports::Section pictures{.title = "Charts"};
     pictures.charts = reports::transfer_charts(result);
     if (!pictures.charts.empty()) document.sections.insert(document.sections.begin() + 1, std::move(pictures));
+  }
+  if (result.pairs.empty()) {
+    document.next.push_back(
+        {.command = "run leave_one_out --scale smoke", .gain = "the same changes at another scale, for a pair"});
+  } else {
+    document.next.push_back(
+        {.command = "transfer --out transfer.html", .gain = "the page, with each pair as a scatter plot"});
   }
   write(document, format, options.document);
   return result.pairs.empty() ? core::kExitInconclusive : core::kExitSuccess;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/kinds.h"
 #include "reports/trend/trend.h"
@@ -13,6 +14,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {
@@ -96,8 +98,6 @@ reports::SeriesChoice choice_of(const TrendOptions& options) {
 int trend(const TrendOptions& options) {
   const Format format = chosen_format(options.document);
   const reports::SeriesChoice choice = choice_of(options);
-  if (!(options.alpha >= 0.0001 && options.alpha <= 0.5))
-    throw Error(ErrorCode::kInvalidArgument, "--alpha: expected a number from 0.0001 to 0.5");
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const std::string suite = suite_name(store, options.suite);
   const std::vector<reports::TrendRun> runs = reports::read_trend_runs(store, suite);
@@ -110,6 +110,8 @@ int trend(const TrendOptions& options) {
     pictures.charts = reports::trend_charts(result);
     if (!pictures.charts.empty()) document.sections.insert(document.sections.begin() + 1, std::move(pictures));
   }
+  document.next = {
+      {.command = "trend " + shell_words({suite}) + " --out trend.html", .gain = "the page with every series"}};
   write(document, format, options.document);
   return result.has_answer() ? core::kExitSuccess : core::kExitInconclusive;
 }
@@ -132,8 +134,8 @@ void add_trend_command(CLI::App& app, Session& session) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--last", options->last, "Only the newest N revisions")->type_name("N");
   command->add_option("--host", options->host, "Only runs of this host")->type_name("NAME");
-  command->add_option("--alpha", options->alpha, "Chance of a false change over all series (default: 0.05)")
-      ->type_name("P");
+  add_share_option(*command, "--alpha", [options](double share) { options->alpha = share; },
+                   "Chance of a false change over all series (default: 5%)", {0.0001, 0.5});
   add_database_option(*command, options->database);
   add_document_options(*command, options->document);
   command->footer(kTrendFooter);

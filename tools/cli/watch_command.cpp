@@ -16,6 +16,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 #include "tools/terminal/full_screen.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/watch_view.h"
@@ -158,9 +159,8 @@ void add_watch_command(CLI::App& app, Session& session) {
   command->add_option("SUITE", options->suite, "Name or file of a suite (default: the running suite, or the newest)");
   command->add_option("--plan", options->plan_id, "Number of a stored plan")->type_name("N");
   add_database_option(*command, options->database);
-  command->add_option("--interval", options->interval_s, "Seconds between two readings (default: 1)")
-      ->type_name("S")
-      ->check(CLI::Range(0.1, 3600.0).description(""));
+  add_seconds_option(*command, "--interval", [options](double seconds) { options->interval_s = seconds; },
+                     "Time between two readings (default: 1s)", {0.1, 3600.0});
   command->add_flag("--once", options->is_once, "Print the progress once and end; the default without a terminal");
   command->add_flag("--wait", options->waits, "Wait until the database and the plan exist");
   command->add_flag("--keep", options->keeps, "Keep the display when the suite has ended");

@@ -155,6 +155,8 @@ void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::Plan
     text += colored(kRed, enum_name(record.result->outcome) + printable(reason));
   }
   lines_.print(text);
+  if (const std::string rest = is_completed ? "" : describe_(record); !rest.empty())
+    lines_.print(std::string(counter(0).size() + 1, ' ') + printable(rest));
   redraw(true);
 }
 

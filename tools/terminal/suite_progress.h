@@ -31,7 +31,7 @@ DisplayHost stderr_display();
 
 class SuiteProgress : public suites::RunnerObserver {
  public:
-  /// The finished run's own figures, e.g. "val loss 3.2815  12.34 ms/step".
+  /// The finished run's own figures, e.g. "val loss 3.2815  12.34 ms/step"; of a failed run, where its output is.
   using Describe = std::function<std::string(const results::RunRecord&)>;
 
   /// `jobs`: runs that compute at once.

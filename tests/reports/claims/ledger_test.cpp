@@ -268,19 +268,36 @@ TEST_F(LedgerTest, TheReportHasARowForEveryClaim) {
   EXPECT_EQ(rows, catalogue().claims().size());
 }
 
-TEST(LedgerHeadline, TellsWhatThereIs) {
-  const auto headline = [](const std::vector<LedgerVerdict>& verdicts) {
+TEST(LedgerHeadline, CountsVerdictsByTheKindOfTheirEvidence) {
+  using enum LedgerVerdict;
+  using enum EvidenceKind;
+  const auto headline = [](const std::vector<std::pair<LedgerVerdict, EvidenceKind>>& verdicts) {
     std::vector<LedgerEntry> entries(verdicts.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].verdict = verdicts[i];
+    for (std::size_t i = 0; i < entries.size(); ++i) std::tie(entries[i].verdict, entries[i].evidence) = verdicts[i];
     return ledger_headline(entries);
   };
-  using enum LedgerVerdict;
-  EXPECT_EQ(headline({kSupported}), "1 claim: 1 is supported here.");
-  EXPECT_EQ(headline({kInconclusive, kSupported, kSupported}), "3 claims: 2 are supported here and 1 is inconclusive.");
-  EXPECT_EQ(headline({kNotMeasurable, kContradicted, kContradicted, kNotMeasured, kSupported}),
-            "5 claims: 1 is supported here, 2 are contradicted, 1 has not been measured and 1 cannot be measured "
-            "here. `nanobench claims --measure` runs what is missing.");
+  EXPECT_EQ(headline({{kSupported, kMeasured}}), "1 claim. Measured here: 1 is supported.");
+  EXPECT_EQ(
+      headline({{kContradicted, kRead}, {kInconclusive, kMeasured}, {kSupported, kMeasured}, {kSupported, kMeasured}}),
+      "4 claims. Measured here: 2 are supported and 1 inconclusive. Read from configurations and published "
+      "figures: 1 is contradicted.");
+  EXPECT_EQ(headline({{kNotMeasurable, kMeasured}, {kContradicted, kCounted}, {kNotMeasured, kMeasured}}),
+            "3 claims. Counted here: 1 is contradicted. 1 cannot be measured here. 1 has not been measured; "
+            "`nanobench claims --measure` runs what is missing.");
   EXPECT_EQ(headline({}), "No such claim exists.");
+}
+
+TEST_F(LedgerTest, BeginsWithWhatWasMeasuredAndEndsWithWhatCannotBe) {
+  const std::vector<LedgerEntry> entries = make_ledger(catalogue(), catalogue().claims(), ClaimEvidence("nano"));
+  ASSERT_FALSE(entries.empty());
+  EXPECT_EQ(entries.front().evidence, EvidenceKind::kCounted) << "without runs, nothing is measured";
+  EXPECT_TRUE(entries.front().measured.value);
+  EXPECT_EQ(entries.back().verdict, LedgerVerdict::kNotMeasurable);
+  const auto first_read = std::find_if(entries.begin(), entries.end(),
+                                       [](const LedgerEntry& entry) { return entry.evidence == EvidenceKind::kRead; });
+  ASSERT_NE(first_read, entries.end());
+  for (auto entry = entries.begin(); entry != first_read; ++entry)
+    EXPECT_EQ(entry->evidence, EvidenceKind::kCounted) << entry->claim->id;
 }
 
 TEST(LedgerVerdicts, HaveWordsOfTheirOwn) {

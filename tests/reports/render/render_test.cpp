@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/base/text.h"
@@ -67,6 +68,50 @@ TEST(Terminal, NarrowTablesStackSpreadsThenDropColumnsAndSaySo) {
   const std::string tiny = render_terminal(sample("t"), {.width = 45});
   EXPECT_NE(tiny.find("left out to fit: "), std::string::npos) << tiny;
   EXPECT_NE(tiny.find("peak MiB"), std::string::npos) << "the name of what was left out";
+}
+
+/// The widest line of a table with these texts.
+std::size_t widest_line(const std::string& name, const std::string& text, std::size_t width) {
+  Document document{.title = ""};
+  Table table{.id = "t",
+              .columns = {text_column("name", "name"), wide_column("text", "text"), number_column("loss", "loss"),
+                          number_column("time", "time")}};
+  const TableCell number = value_cell("+0.0005", 0.0005, "[-0.0094, +0.0104]");
+  table.rows = {{text_cell(name), text_cell(text), number, number}};
+  document.sections.emplace_back().tables.push_back(table);
+  std::istringstream lines(render_terminal(document, {.width = width}));
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+TEST(Terminal, TablesFitEightyColumnsWithoutBreakingAWord) {
+  const std::string text = "Orthogonalisation of the Muon update: newton_schulz -> svd";
+  EXPECT_LE(widest_line("without muon_orthogonalizer", text, 80), 80U);
+  Document document{.title = ""};
+  Table table{.id = "t",
+              .columns = {text_column("name", "name"), wide_column("text", "text"), number_column("loss", "loss", 1),
+                          number_column("time", "time")}};
+  const TableCell number = value_cell("+0.0005", 0.0005, "[-0.0094, +0.0104]");
+  table.rows = {{text_cell("without muon_orthogonalizer"), text_cell(text), number, number}};
+  document.sections.emplace_back().tables.push_back(table);
+  for (const std::size_t width : {60U, 80U, 100U}) {
+    const std::string rendered = render_terminal(document, {.width = width});
+    for (const char* word : {"Orthogonalisation", "newton_schulz", "muon_orthogonalizer", "+0.0104]"})
+      EXPECT_NE(rendered.find(word), std::string::npos) << word << " at " << width << ":\n" << rendered;
+  }
+  EXPECT_LE(widest_line(std::string(200, 'n'), std::string(200, 't'), 80), 80U) << "then words are broken";
+}
+
+TEST(Terminal, ANameIsNotRepeatedBelowItself) {
+  Document document{.title = ""};
+  Table table{.id = "t", .columns = {text_column("steps", "steps"), text_column("row", "row")}};
+  table.rows = {{text_cell("0 to 9"), text_cell("a")},
+                {text_cell("0 to 9"), text_cell("b")},
+                {text_cell("10 to 19"), text_cell("a")}};
+  document.sections.emplace_back().tables.push_back(table);
+  EXPECT_EQ(render_terminal(document, {.width = 80}),
+            "steps     row\n--------  ---\n0 to 9    a\n          b\n10 to 19  a\n");
 }
 
 TEST(Terminal, ColorsOnlyWhenAsked) {

@@ -73,6 +73,7 @@ class LaunchedRun : public ::testing::Test {
       exit = child.poll_exit();
       read_into(child.events(), events);
       read_into(child.output(), result.output);
+      read_into(child.errors(), result.output);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_TRUE(exit.has_value()) << "it never ended";

@@ -1,0 +1,243 @@
+// What the program says beside its results: what to do next, what an interruption keeps, where things are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
+#include "results/store.h"
+#include "tests/tools/refusals.h"
+#include "tests/tools/run_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+std::string suite(const std::string& mock = "{}") {
+  return R"({"name": "tiny", "design": "history", "records": ["record12", "record13"], "scale": "smoke",
+             "seeds": [1, 2, 3], "engine": {"mock": )" +
+         mock + "}}";
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+/// The commands under "Next:", without the program's name.
+std::vector<std::string> next_commands(const std::string& text) {
+  std::vector<std::string> commands;
+  const std::vector<std::string> lines = lines_of(text);
+  auto line = std::find(lines.begin(), lines.end(), "Next:");
+  for (; line != lines.end(); ++line) {
+    if (!line->starts_with("  ") || line->starts_with("      ")) continue;
+    commands.push_back(line->substr(line->find("nanobench ") + 10));
+  }
+  return commands;
+}
+
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream in(command);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+/// Whether the command takes long, or needs a name in place of a word in capitals.
+bool trains(const std::vector<std::string>& words) {
+  const bool is_dry = std::find(words.begin(), words.end(), "--dry-run") != words.end();
+  const bool is_mock = std::find(words.begin(), words.end(), "s.json") != words.end();
+  if (words[0] == "run" || words[0] == "ablate" || words[0] == "plan") return !is_dry && !is_mock;
+  return words[0] == "baseline" || std::find(words.begin(), words.end(), "--measure") != words.end();
+}
+
+TEST(Next, EveryKindOfResultEndsWithACommandThatRuns) {
+  const CommandLine shell("next");
+  shell.write("s.json", suite());
+  const std::vector<std::vector<std::string>> results = {
+      {"run", "s.json"},
+      {"plan", "s.json"},
+      {"show", "s.json"},
+      {"report"},
+      {"show", "1"},
+      {"list"},
+      {"list", "features"},
+      {"list", "records"},
+      {"list", "scales"},
+      {"list", "suites"},
+      {"list", "claims"},
+      {"list", "plans"},
+      {"list", "runs"},
+      {"show", "attention_skip"},
+      {"show", "record17"},
+      {"show", "nano"},
+      {"diff", "record16", "record17"},
+      {"claims"},
+      {"doctor"},
+      {"baseline", "list"},
+      {"ablate", "--base", "record17", "--design", "leave_one_out", "--features", "rotary", "--dry-run", "--engine",
+       "{}"},
+      {"new", "suite", "fresh.json"},
+      {"new", "feature", "fresh_idea"},
+  };
+  for (const std::vector<std::string>& arguments : results) {
+    const ProgramResult result = shell.run(arguments);
+    const std::vector<std::string> commands = next_commands(result.out);
+    EXPECT_GE(commands.size(), 1U) << arguments[0] << ": " << result.out;
+    EXPECT_LE(commands.size(), 3U) << arguments[0];
+    for (const std::string& command : commands) {
+      std::vector<std::string> words = words_of(command);
+      EXPECT_EQ(shell.run({words[0], "--help"}).exit_code, 0) << command;
+      std::erase(words, "--open");
+      if (!trains(words)) {
+        EXPECT_EQ(shell.run(words).exit_code, 0) << command << ", offered after " << arguments[0];
+      }
+    }
+  }
+}
+
+/// Features that a base has, that it lacks, that need processes, and that the scale holds.
+TEST(Next, AFeatureIsOfferedADesignInWhichItActs) {
+  const CommandLine shell("next_feature");
+  for (const char* feature : {"attention_skip", "scalar_pause", "logit_softcap", "gather_buffer", "mlp_up_precision",
+                              "gradient_buckets", "table_precision", "batch_order"}) {
+    const ProgramResult result = shell.run({"show", feature});
+    for (const std::string& command : next_commands(result.out)) {
+      std::vector<std::string> words = words_of(command);
+      if (words[0] == "ablate" && words.back() != "--dry-run") words.emplace_back("--dry-run");
+      EXPECT_EQ(shell.run(words).exit_code, 0) << feature << ": " << command << "\n" << shell.run(words).err;
+    }
+  }
+}
+
+TEST(Next, IsNoPartOfMachineReadableOutput) {
+  const CommandLine shell("next_json");
+  shell.write("s.json", suite());
+  EXPECT_NO_THROW(json_of(shell.run({"run", "s.json", "--json"})));
+  EXPECT_EQ(shell.run({"report", "--format", "csv"}).out.find("Next"), std::string::npos);
+}
+
+TEST(Interruption, SaysInThreeLinesWhatIsKeptAndHowItContinues) {
+  const CommandLine shell("interruption");
+  shell.write("s.json", suite(R"({"steps": 10, "sleep_ms": 30})"));
+  std::size_t finished = 0;
+  for (const char* seconds : {"0.8", "1.5", "3", "6"}) {  // a busy machine may not come to a first run before
+    std::filesystem::remove(shell.database());
+    const ProgramResult stopped = shell.run({"run", "s.json", "--times", "runs", "--quiet"},
+                                            std::string("timeout --preserve-status -s INT ") + seconds);
+    ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
+    EXPECT_EQ(stopped.out, "") << "no empty tables";
+    const std::vector<std::string> lines = lines_of(stopped.err);
+    ASSERT_EQ(lines.size(), 3U) << stopped.err;
+    finished = results::Store(shell.database()).runs({.outcome = core::RunOutcome::kCompleted}).size();
+    EXPECT_TRUE(lines[0].starts_with("interrupted: " + std::to_string(finished) + " of 6 runs are finished"))
+        << lines[0];
+    EXPECT_TRUE(lines[1].starts_with("continue: ")) << lines[1];
+    EXPECT_TRUE(lines[1].ends_with(" run s.json --times runs --quiet")) << lines[1];
+    EXPECT_TRUE(lines[2].ends_with(" report --plan 1")) << lines[2];
+    if (finished > 0) break;
+  }
+  EXPECT_GT(finished, 0U);
+  EXPECT_EQ(shell.run({"run", "s.json", "--times", "runs", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(results::Store(shell.database()).runs({.outcome = core::RunOutcome::kCompleted}).size(), 6U);
+}
+
+TEST(FailedRun, ItsOutputIsKeptInFilesThatAreNamed) {
+  const CommandLine shell("failed_run");
+  shell.write("s.json", suite(R"({"fault": {"kind": "exit", "step": 4}})"));
+  const ProgramResult result = shell.run({"run", "s.json"});
+  EXPECT_EQ(result.exit_code, 4);
+  const std::string file = shell.database().string() + ".logs/run-1.err";
+  EXPECT_EQ(read_text(file), "mock engine: exiting as told\n");
+  EXPECT_NE(result.err.find(file), std::string::npos) << result.err;
+  const std::vector<std::string> next = next_commands(result.out);
+  ASSERT_FALSE(next.empty()) << result.out;
+  ASSERT_TRUE(next[0].starts_with("show ")) << next[0];
+  const core::Json facts = json_of(shell.run({"show", "1", "--json"})).at("facts");
+  EXPECT_EQ(facts.at("stderr_file"), file);
+}
+
+TEST(NotThere, MessagesNameWhatIsThere) {
+  const CommandLine shell("not_there");
+  shell.write("s.json", suite());
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  expect_refusals(shell, {{{"show", "999"}, "it holds runs 1 to 6 (`nanobench list runs`)"},
+                          {{"report", "--plan", "99"}, "it holds plan 1 (`nanobench list plans`)"}});
+  const core::Json plans = json_of(shell.run({"list", "plans", "--json"})).at("tables").at("plans");
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans[0].at("plan"), 1);
+  EXPECT_EQ(plans[0].at("runs").at("done"), 6);
+  EXPECT_EQ(plans[0].at("runs").at("planned"), 6);
+  EXPECT_EQ(json_of(shell.run({"list", "plans", "--suite", "other", "--json"})).at("tables").at("plans").size(), 0U);
+}
+
+TEST(NewTemplates, AreCommentedAndWorkAsTheyAre) {
+  const CommandLine shell("new_templates");
+  ASSERT_EQ(shell.run({"new", "suite", "mine.json"}).exit_code, 0);
+  EXPECT_NE(read_text(shell.work() / "mine.json").find("// "), std::string::npos);
+  const core::Json cells = json_of(shell.run({"show", "mine.json", "--json"})).at("tables").at("cells");
+  EXPECT_EQ(cells.size(), 4U) << "the base and three features";
+  ASSERT_EQ(shell.run({"new", "feature", "my_idea"}).exit_code, 0);
+  const ProgramResult tried = shell.run({"ablate", "--base", "record17", "--design", "add_one_in", "--features",
+                                         "my_idea", "--catalogue", "catalogue", "--dry-run", "--json"});
+  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  EXPECT_EQ(json_of(tried).at("tables").at("cells").size(), 2U);
+  ASSERT_EQ(shell.run({"new", "suite", "own", "--own-trainer"}).exit_code, 0);
+  shell.write("train.py", "print('step:1/1 val_loss:3.0 train_time:5ms')\n");
+  EXPECT_EQ(json_of(shell.run({"show", "own.json", "--json"})).at("tables").at("cells").size(), 2U);
+  expect_refusals(shell, {{{"new", "suite", "mine.json"}, "exists already"},
+                          {{"new", "feature", "My Idea"}, "lower-case"},
+                          {{"new", "feature", "rotary"}, "has a feature rotary already"}});
+}
+
+TEST(NamedFeatures, ThatCannotActAreAnError) {
+  const CommandLine shell("named_features");
+  const std::vector<std::string> start = {"ablate",  "--base", "record17",  "--design",  "leave_one_out",
+                                          "--scale", "smoke",  "--dry-run", "--features"};
+  const auto with = [&](const std::string& features) {
+    std::vector<std::string> arguments = start;
+    arguments.push_back(features);
+    return arguments;
+  };
+  EXPECT_EQ(shell.run(with("rotary")).exit_code, 0);
+  expect_refusals(shell, {{with("rotary,smear_gate"), "smear_gate"}});
+  EXPECT_EQ(shell.run(with("all")).exit_code, 0) << "of all, those that cannot act are left out";
+}
+
+TEST(Units, OptionsTakeThem) {
+  const CommandLine shell("units");
+  shell.write("s.json", suite());
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  const auto power = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"plan", "s.json", "--json", "--quiet"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return shell.run(arguments);
+  };
+  EXPECT_EQ(power({"--detect", "5%"}).out, power({"--detect-time", "0.05"}).out);
+  EXPECT_EQ(power({"--detect", "0.01", "--power", "90%"}).out, power({"--detect", "0.01nats", "--power", "0.9"}).out);
+  EXPECT_NE(power({"--detect", "5%"}).out, power({"--detect", "0.05"}).out) << "a time, and a loss";
+  expect_refusals(shell, {{{"plan", "s.json", "--quiet", "--detect", "5ms"}, "--detect 5ms: expected"},
+                          {{"watch", "--interval", "2d"}, "--interval 2d: expected"}});
+}
+
+TEST(Database, OfARepositoryOfOnesOwnLiesAtItsTop) {
+  const CommandLine shell("own_repository");
+  std::filesystem::create_directories(shell.work() / ".git");
+  std::filesystem::create_directories(shell.work() / "below");
+  shell.write("s.json", suite());
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}, "NANOBENCH_DB=").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(shell.work() / "nanobench.db"));
+  const ProgramResult below = shell.run({"list", "plans", "--json"}, "NANOBENCH_DB= env --chdir=below");
+  EXPECT_EQ(json_of(below).at("tables").at("plans").size(), 1U) << below.err;
+}
+
+TEST(Version, HasAShortOption) {
+  const CommandLine shell("version");
+  EXPECT_EQ(shell.run({"-v"}).out, shell.run({"--version"}).out);
+  EXPECT_TRUE(shell.run({"-v"}).out.starts_with("nanobench "));
+}
+
+}  // namespace
+}  // namespace nanobench::tools

@@ -1,0 +1,52 @@
+#include "tools/cli/quantity.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace nanobench::tools {
+namespace {
+
+template <class Parse>
+void expect_refused(const Parse& parse, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    try {
+      parse(text);
+      ADD_FAILURE() << text << " is accepted";
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
+      EXPECT_TRUE(std::string(error.what()).starts_with("--x " + text + ": expected ")) << error.what();
+    }
+  }
+}
+
+TEST(Quantity, SharesArePercentOrFractions) {
+  const auto parse = [](const std::string& text) { return parse_share(text, "--x", {0.0, 1.0}); };
+  EXPECT_DOUBLE_EQ(parse("5%"), 0.05);
+  EXPECT_DOUBLE_EQ(parse("5 %"), 0.05);
+  EXPECT_DOUBLE_EQ(parse("0.05"), 0.05);
+  EXPECT_DOUBLE_EQ(parse(".5"), 0.5);
+  EXPECT_DOUBLE_EQ(parse("100%"), 1.0);
+  expect_refused(parse, {"", "%", "5", "101%", "-1%", "5%%", "5 percent", "nan", "inf", "0x1p-3s", "1e999", " 5%"});
+}
+
+TEST(Quantity, TimesHaveUnitsAndANumberAloneIsSeconds) {
+  const auto parse = [](const std::string& text) { return parse_seconds(text, "--x", {0.1, 7200.0}); };
+  EXPECT_DOUBLE_EQ(parse("500ms"), 0.5);
+  EXPECT_DOUBLE_EQ(parse("10"), 10.0);
+  EXPECT_DOUBLE_EQ(parse("10s"), 10.0);
+  EXPECT_DOUBLE_EQ(parse("2min"), 120.0);
+  EXPECT_DOUBLE_EQ(parse("1.5 h"), 5400.0);
+  expect_refused(parse, {"", "s", "0s", "50ms", "3h", "-1s", "10 seconds", "10d"});
+}
+
+TEST(Quantity, AnEffectToDetectSaysWhatItIsAnEffectOn) {
+  EXPECT_FALSE(parse_detectable("0.002", "--x").is_share);
+  EXPECT_DOUBLE_EQ(parse_detectable("0.002nats", "--x").value, 0.002);
+  EXPECT_TRUE(parse_detectable("5%", "--x").is_share);
+  EXPECT_DOUBLE_EQ(parse_detectable("5%", "--x").value, 0.05);
+  expect_refused([](const std::string& text) { return parse_detectable(text, "--x"); }, {"", "0", "-1%", "5ms", "x"});
+}
+
+}  // namespace
+}  // namespace nanobench::tools
