@@ -5,9 +5,9 @@
 #include <map>
 
 #include "reports/gate/arm.h"
+#include "reports/gate/cell_checks.h"
 #include "reports/stats/loss_curve.h"
 #include "reports/stats/plan_model.h"
-#include "reports/stats/power.h"
 #include "reports/stats/summary.h"
 #include "results/provenance.h"
 
@@ -98,19 +98,6 @@ OrderedJson json_of(const std::optional<Estimate>& estimate) {
   return {{"value", estimate->value}, {"se", estimate->se}, {"df", estimate->df}};
 }
 
-/// A spread of a calibration, and the error that it gives a planned gate.
-struct CalibratedError {
-  double sd = 0.0;        ///< of a pair's difference, or of one run
-  double df = 0.0;        ///< degrees of freedom of `sd`
-  bool is_paired = true;  ///< else both sides have this sd, independently
-};
-
-double margin_for(const CalibratedError& calibrated, int n, double alpha, double power) {
-  const PlannedError error =
-      calibrated.is_paired ? planned_error(calibrated.sd, n) : planned_error(calibrated.sd, n, calibrated.sd, n);
-  return predictive_detectable_effect(error, calibrated.df, power, {.alpha = alpha, .is_two_sided = false});
-}
-
 }  // namespace
 
 std::vector<NoiseRun> noise_runs(const results::Store& store, const results::PlanRecord& plan) {
@@ -182,24 +169,36 @@ OrderedJson to_json(const Calibration& calibration) {
           {"time_difference", json_of(calibration.time_difference)}};
 }
 
+GateNoise noise_of_gate(const Calibration& calibration, bool is_interleaved, bool draws_loss_anew) {
+  if (calibration.pairs < kMinPairs || calibration.seeds < kMinPairs) return {};
+  const double pair_df = calibration.pairs - 1.0, seed_df = calibration.seeds - 1.0;
+  const auto known = [](const std::optional<double>& sd, double df) {
+    return sd ? std::optional(CheckNoise{.sd = *sd, .df = df}) : std::nullopt;
+  };
+  GateNoise noise;
+  noise.loss = known(calibration.loss_pair_sd, pair_df);
+  if (draws_loss_anew && calibration.loss_sd) noise.loss = known(std::sqrt(2.0) * *calibration.loss_sd, seed_df);
+  noise.time = known(calibration.time_pair_sd, calibration.time_pair_df.value_or(pair_df));
+  if (!is_interleaved) {
+    noise.time = known(calibration.time_sd, seed_df);
+    if (noise.time) noise.time->is_paired = false;
+  }
+  noise.memory = known(calibration.memory_pair_sd, pair_df);
+  return noise;
+}
+
 std::optional<GatePolicy> derived_policy(const Calibration& calibration, const PlannedGate& gate,
                                          const GatePolicy& usual) {
   if (calibration.pairs < kMinPairs || calibration.seeds < kMinPairs || gate.n < 2) return std::nullopt;
+  const GateNoise noise = noise_of_gate(calibration, gate.is_interleaved, gate.draws_loss_anew);
   GatePolicy policy = usual;
-  const auto widen = [&](MetricPolicy& metric, const CalibratedError& calibrated, bool is_log) {
-    if (calibrated.sd <= 0.0) return;
-    const double margin = margin_for(calibrated, gate.n, policy.alpha, gate.power);
-    metric.margin = std::max(metric.margin, is_log ? std::expm1(margin) : margin);
-  };
-  const double pair_df = calibration.pairs - 1.0, seed_df = calibration.seeds - 1.0;
-  const CalibratedError loss_anew = {.sd = std::sqrt(2.0) * calibration.loss_sd.value_or(0.0), .df = seed_df};
-  const CalibratedError loss = {.sd = calibration.loss_pair_sd.value_or(0.0), .df = pair_df};
-  const CalibratedError time = {.sd = calibration.time_pair_sd.value_or(0.0),
-                                .df = calibration.time_pair_df.value_or(pair_df)};
-  const CalibratedError time_apart = {.sd = calibration.time_sd.value_or(0.0), .df = seed_df, .is_paired = false};
-  widen(policy.loss, gate.draws_loss_anew ? loss_anew : loss, false);
-  widen(policy.time, gate.is_interleaved ? time : time_apart, true);
-  widen(policy.memory, {.sd = calibration.memory_pair_sd.value_or(0.0), .df = pair_df}, true);
+  for (const GateMetric metric : {GateMetric::kLoss, GateMetric::kTime, GateMetric::kMemory}) {
+    const std::optional<CheckNoise>& known = noise.of(metric);
+    if (!known || known->sd <= 0.0) continue;
+    const double margin =
+        margin_with_power(metric, *known, {.n = gate.n, .cells = gate.cells}, policy.alpha, gate.power);
+    policy.of(metric).margin = std::max(policy.of(metric).margin, from_scale(margin, metric != GateMetric::kLoss));
+  }
   return policy;
 }
 

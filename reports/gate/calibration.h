@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "reports/gate/gate_policy.h"
+#include "reports/gate/pass_forecast.h"
 #include "reports/stats/estimate.h"
 #include "results/store.h"
 
@@ -52,11 +53,16 @@ core::OrderedJson to_json(const Calibration& calibration);
 /// A gate for which margins are derived.
 struct PlannedGate {
   int n = 0;                   ///< runs of each side, seed by seed
+  int cells = 1;               ///< GateSize::cells
   bool is_interleaved = true;  ///< both sides run in turn, so that times are paired; losses and memory always are
   bool draws_loss_anew =
       false;           ///< the losses of one seed differ as much as those of two seeds, as other rounding does
   double power = 0.8;  ///< chance that an unchanged candidate passes each check
 };
+
+/// The noise of a gate's checks: of paired differences where the gate compares pairs, which are losses and memory, and
+/// times where both sides run in turn. Empty if the noise is not known well enough (fewer than 3 pairs).
+GateNoise noise_of_gate(const Calibration& calibration, bool is_interleaved, bool draws_loss_anew = false);
 
 /// Margins with which an unchanged candidate passes each check with the planned power, on average over calibrations of
 /// this size: the calibration's spread is an estimate, and the margins are wider for it. Never below the usual ones. A

@@ -88,7 +88,7 @@ bool are_bit_identical(const ArmCell& baseline, const ArmCell& candidate) {
 void judge_exact(GateCheck& check, const std::string& how) {
   const double change = *check.change;
   check.pass_power = 1.0;
-  check.bound = change;
+  check.bound = check.best = change;
   check.verdict = change > check.margin    ? Verdict::kRegressed
                   : change < -check.margin ? Verdict::kImproved
                                            : Verdict::kUnchanged;
@@ -200,7 +200,7 @@ class CellReader {
   /// Exact differences are judged at once, others wait for Holm's adjustment.
   void weigh(GateCheck& check, const ArmDifference& difference, bool is_bit_identical) {
     if (is_bit_identical) {
-      check.change = check.bound = 0.0;
+      check.change = check.bound = check.best = 0.0;
       check.pass_power = 1.0;
       check.verdict = Verdict::kUnchanged;
       check.reason = "all losses are equal, bit for bit";

@@ -48,6 +48,7 @@ struct GateCheck {
   bool is_ratio = true;          ///< `change` is a ratio - 1; else a difference
   std::optional<double> change;  ///< candidate against baseline; above 0 is worse
   std::optional<double> bound;   ///< the worst change that the data allow at level 1 - alpha
+  std::optional<double> best;    ///< the best one; both together are an interval of level 1 - 2 alpha
   double margin = 0.0;           ///< in the same form as `change`
   SpreadKind spread = SpreadKind::kNone;  ///< the spread that judged a paired difference
   GatePValues tests;

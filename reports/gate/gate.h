@@ -22,6 +22,7 @@
 #include "reports/gate/arm.h"
 #include "reports/gate/cell_checks.h"
 #include "reports/gate/gate_policy.h"
+#include "reports/gate/pass_forecast.h"
 
 namespace nanobench::reports {
 
@@ -42,6 +43,7 @@ struct GateResult {
   int tests = 0;                      ///< gating checks that were tested: the size of each of Holm's families
   std::optional<double> pass_chance;  ///< chance that an unchanged candidate passes, if the metrics were independent;
                                       ///< absent if a check has no spread
+  std::optional<PassForecast> forecast;  ///< the same before the runs, by earlier noise
 };
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,

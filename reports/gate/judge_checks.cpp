@@ -66,6 +66,7 @@ class Judgement {
   void judge(GateCheck& check, const Estimate& estimate) const {
     const double margin = margin_on_scale(check);
     check.bound = from_scale(interval_of(estimate, 1.0 - alpha_, Tail::kLess).high, check.is_ratio);
+    check.best = from_scale(interval_of(estimate, 1.0 - alpha_, Tail::kGreater).low, check.is_ratio);
     check.pass_power = margin > 0.0 ? power_of(margin, {.se = estimate.se, .df = estimate.df},
                                                {.alpha = alpha_, .is_two_sided = false})
                                     : alpha_;

@@ -50,6 +50,9 @@ std::string calibration_headline(const Calibration& calibration, double power) {
   std::vector<std::string> parts;
   if (calibration.loss_sd)
     parts.push_back("val loss by " + format_significant(*calibration.loss_sd, 2) + " nats (sd over seeds)");
+  if (calibration.loss_pair_sd)
+    parts.push_back("runs of one seed by " + format_significant(*calibration.loss_pair_sd, 2) +
+                    " nats (sd of a pair's difference, which sets the margin)");
   if (calibration.time_cv) parts.push_back("step time by " + format_percent(*calibration.time_cv, 2));
   if (parts.empty()) return "Too few runs to measure the noise of this machine.";
   std::string text = "Runs of one configuration differ in " + joined(parts) + ".";

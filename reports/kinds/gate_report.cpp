@@ -65,6 +65,13 @@ std::vector<Fact> facts_of(const GateResult& result) {
                       ? "of gates over an unchanged candidate pass, with this spread and n, if checks are independent"
                       : "(unknown: a check has no spread to compute it from)";
   list.add("pass_chance", "chance to pass", std::move(chance));
+  if (result.forecast && result.forecast->chance) {
+    TableCell before = chance_cell(result.forecast->chance);
+    before.detail = "before the runs, by " + result.forecast->source;
+    list.add("forecast_chance", "expected before", std::move(before));
+    list.add("seeds_for_aim", "seeds for " + format_percent(PassForecast::kAimedChance, 0),
+             result.forecast->seeds ? count_cell(*result.forecast->seeds) : missing_cell());
+  }
   return std::move(list.facts);
 }
 
@@ -184,6 +191,10 @@ Document gate_report(const GateResult& result) {
   document.sections.emplace_back().tables.push_back(checks_table(result));
   document.sections.emplace_back().facts = facts_of(result);
   document.warnings = result.problems;
+  if (result.forecast && result.answer == GateAnswer::kInconclusive) {
+    if (const std::string warning = forecast_warning(*result.forecast); !warning.empty())
+      document.warnings.push_back(warning);
+  }
   document.notes = result.notes;
   add_median_note(document, result);
   document.reading.emplace_back(

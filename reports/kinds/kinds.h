@@ -45,9 +45,12 @@ struct Calibration;
 struct CellMeasures;
 struct ComparisonOptions;
 struct ComparisonTable;
+struct BisectResult;
+struct BisectStep;
 struct Forecast;
 struct GateResult;
 struct LedgerEntry;
+struct PassForecast;
 struct Transfer;
 struct Trend;
 struct WatchState;
@@ -146,6 +149,18 @@ std::vector<std::string> transfer_headline(const Transfer& transfer);
 
 /// A gate: the answer, one row per check, what is missing, and how often the gate errs.
 Document gate_report(const GateResult& result);
+
+/// Before a gate: the chance that an unchanged candidate passes, and what raises it.
+Document pass_forecast_report(const std::string& suite, const PassForecast& forecast);
+/// "chance to pass: 43 % for an unchanged candidate with 3 seeds a side, by ...; 90 % takes 8 seeds a side".
+std::string forecast_sentence(const PassForecast& forecast);
+/// Empty unless the chance is low.
+std::string forecast_warning(const PassForecast& forecast);
+
+/// What a bisection found, step by step.
+Document bisect_report(const BisectResult& result);
+/// "bad, 3 seeds: loss of it +0.01000 [+0.00912, +0.01088]"
+std::string bisect_step_text(const BisectStep& step);
 /// "Pass: no metric of 12 checks is worse by more than its margin (0.0010 nats of loss, 0.5 % of step time)."
 std::string gate_headline(const GateResult& result);
 /// Two sets of runs side by side; the baseline is the first one. Its verdicts are a gate's, and none affects an exit

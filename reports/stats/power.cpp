@@ -193,6 +193,14 @@ double predictive_detectable_effect(const PlannedError& error, double spread_df,
   return boost::math::tools::toms748_solve(excess, low, high, tolerance, rounds).second * error.se;
 }
 
+double predictive_power(double effect, const PlannedError& error, double spread_df, const PowerSettings& settings) {
+  require_finite(effect, "the effect");
+  require_fraction(settings.alpha, "alpha");
+  require_positive(spread_df, "the degrees of freedom of the spread");
+  check(error);
+  return PredictivePower(error.df, spread_df, settings).at(effect / error.se);
+}
+
 std::optional<int> required_runs(double effect, const ErrorOfRuns& error, double power, const PowerSettings& settings,
                                  int max) {
   require_fraction(power, "the power");

@@ -56,9 +56,13 @@ std::vector<BlockRun> runs_at(const Runners& runners, std::size_t index) {
   return runs;
 }
 
-std::vector<BlockRun> all_runs(const Runners& runners) {
+/// Of the first `max_seeds` seeds, or of all.
+std::vector<BlockRun> all_runs(const Runners& runners, const std::optional<std::size_t>& max_seeds) {
   std::vector<BlockRun> runs;
+  std::set<std::uint64_t> seeds;
   for (std::size_t i = 0; i < runners.front()->size(); ++i) {
+    seeds.insert(runners.front()->seed(i));
+    if (max_seeds && seeds.size() > *max_seeds) break;
     const std::vector<BlockRun> some = runs_at(runners, i);
     runs.insert(runs.end(), some.begin(), some.end());
   }
@@ -146,9 +150,9 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
   const std::vector<Seat> seats =
       plans.front()->suite.external ? plans.front()->suite.external->seats : std::vector<Seat>{};
   if (!seats.empty()) {
-    run_on_seats(all_runs(runners), seats, interrupts, observer);
+    run_on_seats(all_runs(runners, options.max_seeds), seats, interrupts, observer);
   } else if (options.jobs > 1) {
-    run_side_by_side(all_runs(runners), options.jobs, interrupts, observer);
+    run_side_by_side(all_runs(runners, options.max_seeds), options.jobs, interrupts, observer);
   } else {
     run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, options, interrupts);
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the tests of documents and pages need besides the program, by apt; nothing when all of it is there.
 set -euo pipefail
-packages=(tidy python3-html5lib python3-jsonschema cmark-gfm)
+packages=(tidy python3-html5lib python3-jsonschema python3-yaml cmark-gfm)
 browser=no
 for program in chromium chromium-browser google-chrome; do
   if command -v "$program" >/dev/null; then browser=yes; fi

@@ -119,6 +119,27 @@ class Workbench:
         self.run(*arguments, "--out", f"{name}.html", codes=codes)
         return self.folder / f"{name}.html"
 
+    def write_repository(self):
+        """toy/: a trainer in a repository of two commits, the second of which is worse, with its suite."""
+        git = ["git", "-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
+        lines = "echo step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\n"
+        lines += "echo step:4/4 val_loss:{loss} train_time:4000ms step_avg:1000.00ms\n"
+        self.write(
+            "toy/suite.json",
+            {
+                "name": "toy",
+                "design": "cells",
+                "cells": [{"label": "it"}],
+                "seeds": [1, 2],
+                "engine": {"command": ["sh", "train.sh", "{seed}"]},
+            },
+        )
+        subprocess.run([*git, "init", "-q", "."], cwd=self.folder / "toy", check=True)
+        for loss in ("3.1", "3.2"):
+            self.write("toy/train.sh", lines.format(loss=loss))
+            subprocess.run([*git, "add", "-A"], cwd=self.folder / "toy", check=True)
+            subprocess.run([*git, "commit", "-q", "-m", f"loss {loss}"], cwd=self.folder / "toy", check=True)
+
     def write_logs(self, folder, losses):
         for number, loss in enumerate(losses):
             self.write(f"{folder}/run{number}.txt", LOG_LINES.format(curve=1000 + number, loss=loss, time=300 + number))

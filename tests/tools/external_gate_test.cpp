@@ -203,6 +203,29 @@ TEST(ExternalBaseline, TheRevisionIsThatOfTheBytesThatWereMeasured) {
   EXPECT_EQ(results::Store(shell.database()).runs().size(), 9U) << "the suite file is no part of the trainer";
 }
 
+TEST(ExternalBaseline, SavingOffTheMainBranchWarns) {
+  const CommandLine shell("external_off_main");
+  const TrainerRepository repository(shell);
+  repository.commit("one");
+  EXPECT_EQ(save(shell, "one").err.find("warning"), std::string::npos);
+  repository.git("checkout -q -b change");
+  EXPECT_EQ(save(shell, "same").err.find("warning"), std::string::npos) << "the commit is main's";
+  shell.write("trainer/loss", "1100");
+  repository.commit("not merged");
+  const ProgramResult off = save(shell, "off");
+  EXPECT_EQ(off.exit_code, 0) << "a warning is no refusal";
+  EXPECT_NE(off.err.find("warning: the checkout is not on main"), std::string::npos) << off.err;
+  repository.git("branch -q -m main trunk");
+  repository.git("update-ref refs/remotes/origin/trunk trunk");
+  repository.git("symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/trunk");
+  EXPECT_NE(save(shell, "other").err.find("not on origin/trunk"), std::string::npos)
+      << "what origin calls its main one";
+  repository.git("checkout -q trunk");
+  repository.git("merge -q change");
+  repository.git("update-ref refs/remotes/origin/trunk trunk");
+  EXPECT_EQ(save(shell, "merged").err.find("warning"), std::string::npos);
+}
+
 TEST(ExternalBaseline, WithoutARepositoryTheNewestAccepted) {
   const CommandLine shell("external_accepted");
   external_gate_write_trainer(shell, "trainer", "1000");

@@ -8,7 +8,7 @@ namespace {
 void save_main(const CommandLine& shell, const std::string& mock = "{}") {
   shell.write("base.json", gate_suite(mock));
   ASSERT_EQ(shell.run({"run", "base.json", "--quiet"}).exit_code, 0);
-  const ProgramResult saved = shell.run({"baseline", "save", "main", "--out", "main.json", "--force"});
+  const ProgramResult saved = shell.run({"baseline", "save", "main", "--out", "main.json", "--replace"});
   ASSERT_EQ(saved.exit_code, 0) << saved.err;
 }
 
@@ -107,7 +107,7 @@ TEST(BaselineCommand, SaveAcceptList) {
   expect_usage_error(shell.run({"baseline", "save", "holes", "--suite", "crash"}), "is incomplete");
 }
 
-TEST(BaselineCommand, SaveReplacesNothingUnlessForced) {
+TEST(BaselineCommand, SaveReplacesNothingUnlessAsked) {
   const CommandLine shell("baseline_force");
   save_main(shell);
   const std::string kept = read_text(shell.work() / "main.json");
@@ -118,11 +118,11 @@ TEST(BaselineCommand, SaveReplacesNothingUnlessForced) {
   EXPECT_FALSE(results::Store(shell.database()).find_baseline("other")) << "nothing is stored either";
   shell.write("base.json", gate_suite(kWorse));
   ASSERT_EQ(shell.run({"run", "base.json", "--quiet"}).exit_code, 0);
-  expect_usage_error(shell.run({"baseline", "save", "main", "--out", "new.json"}), "--force");
+  expect_usage_error(shell.run({"baseline", "save", "main", "--out", "new.json"}), "--replace");
   EXPECT_EQ(plan_of_main(), first);
   EXPECT_FALSE(std::filesystem::exists(shell.work() / "new.json"));
   EXPECT_EQ(read_text(shell.work() / "main.json"), kept);
-  ASSERT_EQ(shell.run({"baseline", "save", "main", "--out", "main.json", "--force"}).exit_code, 0);
+  ASSERT_EQ(shell.run({"baseline", "save", "main", "--out", "main.json", "--replace"}).exit_code, 0);
   EXPECT_NE(plan_of_main(), first);
   EXPECT_NE(read_text(shell.work() / "main.json"), kept);
 }

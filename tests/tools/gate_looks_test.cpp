@@ -117,6 +117,22 @@ TEST(GateUntilDecided, ABudgetEndsIt) {
   EXPECT_LT(store.runs({.outcome = core::RunOutcome::kCompleted}).size(), 40U);
 }
 
+TEST(GateUntilDecided, SeatsMakeTheRunsOfTheLookOnly) {
+  const CommandLine shell("gate_until_seats");
+  for (const std::string folder : {"work", "base"}) {
+    std::filesystem::create_directories(shell.work() / folder);
+    shell.write(folder + "/train.sh",
+                "echo \"step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\"\n"
+                "echo \"step:4/4 val_loss:3.1$1 train_time:4000ms step_avg:1000.00ms\"\n");
+    shell.write(folder + "/suite.json", R"({"name": "s", "design": "cells", "cells": [{"label": "it"}], "seeds": [1, 2],
+        "engine": {"command": ["sh", "train.sh", "{seed}"], "seats": [{"env": {"A": "1"}}, {"env": {"A": "2"}}]}})");
+  }
+  const ProgramResult result = shell.run({"gate", "work/suite.json", "--baseline-folder", "base", "--only", "loss",
+                                          "--until-decided", "--max-seeds", "9", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), 4U) << "the first look has an answer";
+}
+
 TEST(GateUntilDecided, WhatCannotBeIsOneSentence) {
   const CommandLine shell("gate_until_bad");
   shell.write("g.json", gate_suite());

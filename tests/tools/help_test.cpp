@@ -43,11 +43,11 @@ INSTANTIATE_TEST_SUITE_P(
                     HelpCase{"trend", {"trend"}}, HelpCase{"transfer", {"transfer"}},
                     HelpCase{"calibrate", {"calibrate"}}, HelpCase{"gate", {"gate"}},
                     HelpCase{"baseline", {"baseline"}}, HelpCase{"baseline_save", {"baseline", "save"}},
-                    HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"audit", {"audit"}},
-                    HelpCase{"import", {"import"}}, HelpCase{"export", {"export"}}, HelpCase{"db", {"db"}},
-                    HelpCase{"db_merge", {"db", "merge"}}, HelpCase{"db_check", {"db", "check"}},
-                    HelpCase{"db_vacuum", {"db", "vacuum"}}, HelpCase{"doctor", {"doctor"}},
-                    HelpCase{"completion", {"completion"}}, HelpCase{"help", {"help"}}),
+                    HelpCase{"baseline_accept", {"baseline", "accept"}}, HelpCase{"bisect", {"bisect"}},
+                    HelpCase{"audit", {"audit"}}, HelpCase{"import", {"import"}}, HelpCase{"export", {"export"}},
+                    HelpCase{"db", {"db"}}, HelpCase{"db_merge", {"db", "merge"}},
+                    HelpCase{"db_check", {"db", "check"}}, HelpCase{"db_vacuum", {"db", "vacuum"}},
+                    HelpCase{"doctor", {"doctor"}}, HelpCase{"completion", {"completion"}}, HelpCase{"help", {"help"}}),
     [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(ListSettings, ThePageIsWhatTheCommandPrints) {

@@ -29,7 +29,7 @@ struct BaselineOptions {
   std::string revision;
   std::string out;
   std::string database;
-  bool is_forced = false;  ///< replace a file or a name that exists
+  bool replaces = false;  ///< a file or a name that exists
   bool is_json = false;
 };
 
@@ -37,6 +37,7 @@ constexpr const char* kBaselineFooter =
     "Examples:\n"
     "  nanobench baseline save main                                      the newest results under a name\n"
     "  nanobench baseline save main --suite smoke_gate --out baseline.json   also as a file beside the code\n"
+    "  nanobench baseline save main --replace                            the name gets the newest results\n"
     "  nanobench baseline accept --reason \"wider head, slower as expected\"\n"
     "  nanobench baseline list";
 
@@ -72,18 +73,34 @@ std::string measured_revision(const results::Store& store, const results::PlanRe
   return is_same ? source_revision(folder).value_or("") : arm.revision;
 }
 
+/// The folder of the measured sources: of an external trainer its own, else the working folder.
+std::filesystem::path measured_folder(const results::RunRecord& run) {
+  if (run.engine != "external") return {};
+  const core::Json config = core::json_or_null(run.config);
+  return config.is_object() ? core::string_in(config, "folder") : "";
+}
+
+/// Later gates compare with what the name stands for, so it should be a commit of the main branch.
+void warn_off_main(const results::RunRecord& run) {
+  const std::filesystem::path folder = measured_folder(run);
+  const std::optional<std::string> main = main_branch(folder), head = find_commit("HEAD", folder);
+  if (!main || !head || is_ancestor(*head, *main, folder)) return;
+  std::cerr << "warning: the checkout is not on " << *main
+            << ", so this baseline holds changes that are not merged; gates will compare with them\n";
+}
+
 /// Called before anything is written.
 void require_free(const BaselineOptions& options, const results::PlanRecord& plan,
                   const std::optional<results::BaselineRecord>& before) {
-  if (options.is_forced) return;
+  if (options.replaces) return;
   std::error_code ignored;
   if (!options.out.empty() && std::filesystem::exists(options.out, ignored))
     throw Error(ErrorCode::kConflict,
-                options.out + " exists already; choose another --out, or replace it with --force");
+                options.out + " exists already; choose another --out, or replace it with --replace");
   if (before && before->plan_id != plan.id) {
     throw Error(ErrorCode::kConflict, "the baseline " + before->name + " is plan " + std::to_string(before->plan_id) +
                                           " already; choose another name, or move it to plan " +
-                                          std::to_string(plan.id) + " with --force");
+                                          std::to_string(plan.id) + " with --replace");
   }
 }
 
@@ -92,7 +109,10 @@ void save(const BaselineOptions& options, const std::string& name, bool is_accep
   const results::PlanRecord plan = plan_of(store, options);
   require_whole(store, plan);
   const std::optional<results::BaselineRecord> before = store.find_baseline(name);
-  if (!is_accepted) require_free(options, plan, before);
+  if (!is_accepted) {
+    require_free(options, plan, before);
+    warn_off_main(store.run(*plan.lines.front().run_id));
+  }
   reports::Arm arm = reports::read_arm(store, plan, "baseline " + name);
   const std::string revision = options.revision.empty() ? measured_revision(store, plan, arm) : options.revision;
   if (!revision.empty()) arm.revision = revision;
@@ -129,7 +149,7 @@ void add_save(CLI::App& parent) {
   command->add_option("NAME", options->name, "Name of the baseline")->required();
   command->add_option("--reason", options->reason, "Reason, stored with the baseline")->type_name("TEXT");
   add_selection(*command, *options);
-  command->add_flag("--force", options->is_forced,
+  command->add_flag("--replace", options->replaces,
                     "Replace a file that exists, and move a name that has other results");
   command->footer("Example:\n  nanobench baseline save main --suite smoke_gate --out baseline.json");
   command->callback([options] { save(*options, options->name, /*is_accepted=*/false); });

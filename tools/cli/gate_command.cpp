@@ -11,13 +11,13 @@
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "reports/comparison/conditions.h"
-#include "reports/gate/calibration.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/ci_output.h"
 #include "reports/kinds/kinds.h"
 #include "suites/run/runner.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/gate_looks.h"
+#include "tools/cli/gate_noise.h"
 #include "tools/cli/gate_options.h"
 #include "tools/cli/gate_run.h"
 #include "tools/cli/instructions.h"
@@ -34,8 +34,6 @@ using core::Error;
 using core::ErrorCode;
 using reports::Arm;
 
-constexpr double kCalibratedPower = 0.8;  // of each check, for an unchanged candidate
-
 constexpr const char* kGateFooter =
     "Examples:\n"
     "  nanobench gate smoke_gate --baseline-engine old/nanobench-train   both run in turn on this machine: the best "
@@ -46,6 +44,7 @@ constexpr const char* kGateFooter =
     "  nanobench gate smoke_gate --baseline-engine old/nanobench-train --only cost --instructions\n"
     "  nanobench gate my_trainer.json --baseline-folder ../base          a trainer of your own, both checkouts in "
     "turn\n"
+    "  nanobench gate my_trainer.json --baseline-folder ../base --forecast   runs nothing: how likely is a pass?\n"
     "  nanobench gate speedrun_history --seeds 5 --margin time=0.03 --markdown gate.md --junit gate.xml\n"
     "\n"
     "Without --baseline, the gate takes the stored baseline of the merge base or its nearest ancestor, or else the "
@@ -55,11 +54,26 @@ constexpr const char* kGateFooter =
     "failed or evidence is missing, 5 no baseline, or not comparable with it, 130 interrupted (the same command\n"
     "continues).";
 
-Arms run_both(const GateOptions& options, const suites::Suite& suite, results::Store& store, const Session& session) {
+/// Tells the chance to pass before the first run.
+reports::PassForecast forecast(const GateOptions& options, const reports::GatePolicy& policy,
+                               const suites::Plan& candidate, bool is_interleaved, const results::Store& store) {
+  const reports::GateSize size{.n = static_cast<int>(candidate.suite.seeds.size()),
+                               .cells = static_cast<int>(candidate.matrix.cells.size())};
+  return tell_forecast(
+      options, reports::forecast_pass(noise_of_plan(candidate, is_interleaved, store), policy, size, policy.alpha),
+      candidate);
+}
+
+Arms run_both(const GateOptions& options, const suites::Suite& suite, const reports::GatePolicy& policy,
+              results::Store& store, const Session& session) {
   const BothPlans plans = plan_both(options, suite);
+  std::optional<reports::PassForecast> before = forecast(options, policy, plans.candidate, true, store);
+  if (options.is_forecast) return {.forecast = std::move(before)};
   const Counts counts = count_both(options, plans.baseline, plans.candidate);
-  return run_both(options, plans, counts, store,
-                  {.is_fresh = options.run.is_fresh, .is_own_evidence = true, .argv = session.argv});
+  Arms arms = run_both(options, plans, counts, store,
+                       {.is_fresh = options.run.is_fresh, .is_own_evidence = true, .argv = session.argv});
+  arms.forecast = std::move(before);
+  return arms;
 }
 
 bool share_runs(const results::PlanRecord& candidate, const results::PlanRecord& baseline) {
@@ -73,8 +87,8 @@ std::string no_stored_results(const results::Store& store, const suites::Suite& 
   return store.file().string() + " holds no results of the suite " + suite.name + "; leave --stored out to run it";
 }
 
-Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite, results::Store& store,
-                          const Session& session) {
+Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite, const reports::GatePolicy& policy,
+                          results::Store& store, const Session& session) {
   Arms arms;
   const FoundBaseline found =
       find_baseline(store, {.name = options.baseline,
@@ -91,6 +105,8 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
     plan_id = newest->id;
   } else {
     const suites::Plan candidate = plan_suite(suite, options.run, {});
+    arms.forecast = forecast(options, policy, candidate, false, store);
+    if (options.is_forecast) return arms;
     const suites::SuiteRunResult result =
         run_plan(candidate, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
     arms.is_interrupted = result.is_interrupted;
@@ -138,6 +154,8 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
                 "--until-decided and --budget add seeds to both sides; add --baseline-engine, --baseline-suite or "
                 "--baseline-folder");
   }
+  if (options.is_forecast && options.is_stored)
+    throw Error(ErrorCode::kInvalidArgument, "--forecast is about runs to be made, and --stored makes none");
   if (options.counts_instructions && !is_native)
     throw Error(ErrorCode::kInvalidArgument, "--instructions needs a suite whose engine is nanobench-train");
 }
@@ -151,39 +169,20 @@ reports::Conditions conditions_of(const GateOptions& options, const suites::Suit
   throw Error(ErrorCode::kNotFound, no_stored_results(store, suite));
 }
 
-struct CalibratedPolicy {
-  reports::GatePolicy policy;
-  std::string note;
-};
+/// Cells of the suite: their paired losses and times share one spread.
+int cells_of(const GateOptions& options, const suites::Suite& suite) {
+  return static_cast<int>(matrix_of(with_trainer_revision(suite), options.run.catalogue).cells.size());
+}
 
-/// The policy with margins that the noise under the candidate's conditions allows, at the suite's number of seeds.
-/// Throws Error when no calibration under these conditions is stored, or it has too few pairs.
+/// Throws Error without a calibration.
 CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolicy& policy, const results::Store& store,
                             const suites::Suite& suite, bool is_interleaved) {
-  const reports::Conditions conditions = conditions_of(options, suite, store);
-  const std::string threads = std::to_string(conditions.threads);
-  const std::string which =
-      suite.external ? options.suite : options.suite + " --scale " + suite.scale + " --threads " + threads;
-  const std::string advice = "; run `nanobench calibrate " + which + " --pairs 6` first";
-  const auto plan = reports::newest_calibration(store, conditions);
-  if (!plan) {
-    const std::string what = suite.external
-                                 ? suite.name
-                                 : "the engine " + conditions.engine + " at scale " + suite.scale + " with " + threads +
-                                       (conditions.threads == 1 ? " thread" : " threads");
-    throw Error(ErrorCode::kNotFound,
-                "--calibrated: no calibration of " + what + " on this machine is stored" + advice);
-  }
-  const reports::Calibration calibration = reports::calibrate(reports::noise_runs(store, *plan));
-  const auto derived = reports::derived_policy(
-      calibration,
-      {.n = static_cast<int>(suite.seeds.size()), .is_interleaved = is_interleaved, .power = kCalibratedPower}, policy);
-  if (derived) {
-    return {*derived, "Margins: from the calibration in plan " + std::to_string(plan->id) + " (" +
-                          std::to_string(calibration.pairs) + " pairs, " + plan->created_at + ")."};
-  }
-  throw Error(ErrorCode::kInvalidArgument, "--calibrated: plan " + std::to_string(plan->id) +
-                                               " has too few pairs, or the suite has one seed" + advice);
+  const GateOutline outline{.suite = suite,
+                            .name = options.suite,
+                            .conditions = conditions_of(options, suite, store),
+                            .size = {.n = static_cast<int>(suite.seeds.size()), .cells = cells_of(options, suite)},
+                            .is_interleaved = is_interleaved};
+  return calibrated_policy(outline, policy, store);
 }
 
 int run_gate(const GateOptions& options, const Session& session) {
@@ -200,16 +199,18 @@ int run_gate(const GateOptions& options, const Session& session) {
     notes.push_back(std::move(with_margins.note));
   }
   if (options.until.is_sequential()) return run_gate_until_decided(options, suite, policy, store, session, notes);
-  const Arms arms =
-      runs_both ? run_both(options, suite, store, session) : with_stored_baseline(options, suite, store, session);
+  const Arms arms = runs_both ? run_both(options, suite, policy, store, session)
+                              : with_stored_baseline(options, suite, policy, store, session);
   if (arms.is_interrupted) return core::kExitInterrupted;
+  if (options.is_forecast && arms.forecast) return print_forecast(options, *arms.forecast);
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";
     return reports::exit_code(reports::GateAnswer::kNotComparable);
   }
   notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
-  return finish_gate(options, evaluate_gate(*arms.baseline, *arms.candidate, policy, setting_of(options, arms)),
-                     std::move(notes));
+  reports::GateResult result = evaluate_gate(*arms.baseline, *arms.candidate, policy, setting_of(options, arms));
+  result.forecast = arms.forecast;
+  return finish_gate(options, std::move(result), std::move(notes));
 }
 
 void add_baseline_options(CLI::App& command, GateOptions& options) {
@@ -253,6 +254,8 @@ void add_gate_command(CLI::App& app, Session& session) {
   command->get_option("--until-decided")
       ->description("Add seeds to both sides until the gate has an answer, by a sequential rule");
   command->get_option("--budget")->description("The same within this time (90s, 10min, 2h)");
+  command->add_flag("--forecast", options->is_forecast,
+                    "Run nothing; print the chance that an unchanged candidate passes, and what raises it");
   command->add_flag("--calibrated", options->is_calibrated,
                     "Widen the margins to what this machine's noise requires (nanobench calibrate)");
   add_suite_settings(*command, options->settings);

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "reports/forecast/run_cost.h"
 #include "reports/stats/sequential.h"
+#include "tools/cli/gate_noise.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -40,10 +41,12 @@ class SequentialGate {
     suites::Suite whole = suite;
     whole.seeds = seeds_up_to(suite.seeds, most);
     plans_ = plan_both(options, whole);
-    counts_ = count_both(options, plans_->baseline, plans_->candidate);
+    forecast_ = forecast();
+    if (!options.is_forecast) counts_ = count_both(options, plans_->baseline, plans_->candidate);
   }
 
   int run(std::vector<std::string> notes) {
+    if (options_.is_forecast) return print_forecast(options_, forecast_);
     reports::GateResult result;
     for (int look = 1;; ++look) {
       const Arms arms = take(look);
@@ -62,10 +65,21 @@ class SequentialGate {
         break;
       }
     }
+    result.forecast = forecast_;
     return finish_gate(options_, std::move(result), std::move(notes));
   }
 
  private:
+  /// Of the last look, which has most of alpha.
+  reports::PassForecast forecast() {
+    const reports::GateSize size{.n = looks_->seeds(looks_->count()),
+                                 .cells = static_cast<int>(plans_->candidate.matrix.cells.size())};
+    reports::PassForecast chance =
+        reports::forecast_pass(noise_of_plan(plans_->candidate, true, store_), policy_, size, looks_->last_alpha());
+    chance.has_looks = looks_->count() > 1;
+    return tell_forecast(options_, std::move(chance), plans_->candidate);
+  }
+
   Arms take(int look) {
     suites::RunnerOptions runner{.is_fresh = options_.run.is_fresh && look == 1,
                                  .is_own_evidence = true,
@@ -111,6 +125,7 @@ class SequentialGate {
   std::optional<GateLooks> looks_;
   std::optional<BothPlans> plans_;
   Counts counts_;
+  reports::PassForecast forecast_;
   Clock::time_point begun_ = Clock::now();
 };
 

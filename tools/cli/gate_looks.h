@@ -23,6 +23,9 @@ class GateLooks {
   /// At look 1, 2, ...
   int seeds(int look) const { return first_ + look - 1; }
 
+  /// The alpha of one test at the last look.
+  double last_alpha() { return boundaries(1).back().nominal_p; }
+
   /// The gate over the runs of the first seeds of both arms, as many as the look has. Each test may spend what the
   /// boundary of its look allows: the boundaries are those of alpha over the number of tests, and Holm divides what
   /// they add up to, so that he stays on the safe side at every step.

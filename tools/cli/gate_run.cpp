@@ -10,6 +10,7 @@
 #include "reports/kinds/ci_output.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"
+#include "tools/cli/gate_noise.h"
 #include "tools/cli/options.h"
 #include "tools/terminal/terminal.h"
 
@@ -94,6 +95,21 @@ Arms run_both(const GateOptions& options, const BothPlans& plans, const Counts& 
 
 reports::GateSetting setting_of(const GateOptions& options, const Arms& arms) {
   return {.is_interleaved = arms.is_interleaved, .allows_other_configs = !options.baseline_suite.empty()};
+}
+
+reports::PassForecast tell_forecast(const GateOptions& options, reports::PassForecast forecast,
+                                    const suites::Plan& candidate) {
+  if (!options.run.is_quiet && !options.is_forecast) {
+    const std::string warning = reports::forecast_warning(forecast);
+    const std::string advice = calibrate_command(candidate.suite, options.suite, candidate.threads);
+    write_to_stderr((warning.empty() ? forecast_text(forecast, advice) : "warning: " + warning) + "\n\n");
+  }
+  return forecast;
+}
+
+int print_forecast(const GateOptions& options, const reports::PassForecast& forecast) {
+  print(reports::pass_forecast_report(options.suite, forecast), options.run.is_json, notes_of(options.run.has_notes));
+  return core::kExitSuccess;
 }
 
 int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes) {

@@ -26,6 +26,7 @@ struct GateOptions {
   bool is_stored = false;
   bool counts_instructions = false;
   bool is_calibrated = false;
+  bool is_forecast = false;  ///< nothing is run
   GatePolicyOptions policy;
   std::string markdown_file, junit_file;
   bool has_annotations = false;
@@ -39,6 +40,7 @@ struct Arms {
   bool is_interrupted = false;
   std::string missing;             ///< why there is no baseline
   std::vector<std::string> notes;  ///< for people
+  std::optional<reports::PassForecast> forecast;
 };
 
 /// Instructions of both sides, counted before the runs.
@@ -59,6 +61,13 @@ Arms run_both(const GateOptions& options, const BothPlans& plans, const Counts& 
               const suites::RunnerOptions& runner);
 
 reports::GateSetting setting_of(const GateOptions& options, const Arms& arms);
+
+/// Prints the chance to pass on standard error, unless that is to be quiet, and returns it.
+reports::PassForecast tell_forecast(const GateOptions& options, reports::PassForecast forecast,
+                                    const suites::Plan& candidate);
+
+/// Prints the document of --forecast; returns the exit code.
+int print_forecast(const GateOptions& options, const reports::PassForecast& forecast);
 
 /// Prints the result and writes its files, with `notes` in front of its own; returns the exit code.
 int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes);

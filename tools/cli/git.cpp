@@ -15,6 +15,9 @@ namespace fs = std::filesystem;
 constexpr double kSeconds = 20.0;
 constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  ///< the file list of a repository with two million files
 
+/// In the order in which they are tried.
+const std::vector<std::string> kMainBranches = {"origin/HEAD", "origin/main", "origin/master", "main", "master"};
+
 /// The output of `git WORDS...` in the folder; nullopt if it fails.
 std::optional<std::string> git(const fs::path& folder, const std::vector<std::string>& words) {
   std::vector<std::string> command = {"git"};
@@ -92,8 +95,7 @@ std::optional<std::string> source_tree(const fs::path& folder, const fs::path& e
 }
 
 std::optional<std::string> merge_base(const std::string& branch, const fs::path& folder) {
-  const std::vector<std::string> usual = {"origin/HEAD", "origin/main", "origin/master", "main", "master"};
-  for (const std::string& name : branch.empty() ? usual : std::vector<std::string>{branch}) {
+  for (const std::string& name : branch.empty() ? kMainBranches : std::vector<std::string>{branch}) {
     const std::optional<std::string> base = git(folder, {"merge-base", "HEAD", name});
     if (base) return first_line(*base);
   }
@@ -107,6 +109,52 @@ std::vector<std::string> first_parents(const std::string& revision, int count, c
   std::istringstream in(lines.value_or(""));
   for (std::string line; std::getline(in, line);) revisions.push_back(line);
   return revisions;
+}
+
+std::optional<fs::path> repository_root(const fs::path& folder) {
+  const std::optional<std::string> top = git(folder, {"rev-parse", "--show-toplevel"});
+  return top ? std::optional<fs::path>(first_line(*top)) : std::nullopt;
+}
+
+std::optional<std::string> find_commit(const std::string& revision, const fs::path& folder) {
+  const std::optional<std::string> commit =
+      git(folder, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  return commit ? std::optional(first_line(*commit)) : std::nullopt;
+}
+
+bool is_ancestor(const std::string& commit, const std::string& of, const fs::path& folder) {
+  return git(folder, {"merge-base", "--is-ancestor", commit, of}).has_value();
+}
+
+std::optional<std::string> common_ancestor(const std::string& one, const std::string& other, const fs::path& folder) {
+  const std::optional<std::string> base = git(folder, {"merge-base", one, other});
+  return base ? std::optional(first_line(*base)) : std::nullopt;
+}
+
+std::vector<std::string> commits_between(const std::string& from, const std::string& to, bool changes_folder,
+                                         const fs::path& folder) {
+  std::vector<std::string> words = {"rev-list", "--first-parent", "--reverse", from + ".." + to};
+  if (changes_folder) words.insert(words.end(), {"--", "."});
+  std::vector<std::string> commits;
+  std::istringstream in(git(folder, words).value_or(""));
+  for (std::string line; std::getline(in, line);) commits.push_back(line);
+  return commits;
+}
+
+CommitText commit_text(const std::string& commit, const fs::path& folder) {
+  const std::optional<std::string> text =
+      git(folder, {"log", "-1", "--no-show-signature", "--format=%s%x00%an%x00%cs%x00", commit});
+  const std::vector<std::string> pieces = core::pieces_of(text.value_or(""));
+  if (pieces.size() < 3) return {};
+  return {.subject = pieces[0], .author = pieces[1], .date = pieces[2]};
+}
+
+std::optional<std::string> main_branch(const fs::path& folder) {
+  for (const std::string& name : kMainBranches) {
+    const std::optional<std::string> full = git(folder, {"rev-parse", "--abbrev-ref", "--verify", "--quiet", name});
+    if (full && !first_line(*full).empty()) return first_line(*full);
+  }
+  return std::nullopt;
 }
 
 }  // namespace nanobench::tools

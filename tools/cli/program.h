@@ -39,6 +39,7 @@ void add_transfer_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_gate_command(CLI::App& app, Session& session);
 void add_baseline_command(CLI::App& app, Session& session);
+void add_bisect_command(CLI::App& app, Session& session);
 void add_suite_command(CLI::App& app, Session& session);
 void add_new_command(CLI::App& app, Session& session);
 void add_export_command(CLI::App& app, Session& session);
