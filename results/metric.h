@@ -30,7 +30,10 @@ inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
-inline constexpr const char* kPhasePrefix = "phase/";      ///< "phase/forward_ms": see StepEvent
-inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/parameters": what the engine counted
+inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent
+inline constexpr const char* kUserMs = "command/user_ms";      ///< CPU time of a command that `bench` measured
+inline constexpr const char* kSystemMs = "command/system_ms";  ///< its CPU time in the kernel
+inline constexpr const char* kMetricPrefix = "metric/";        ///< "metric/loss": a number that a command printed
+inline constexpr const char* kCounterPrefix = "counter/";      ///< "counter/parameters": what the engine counted
 
 }  // namespace nanobench::results

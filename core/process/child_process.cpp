@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,10 @@ constexpr std::chrono::milliseconds kLookAtMemory{50};
 
 std::int64_t milliseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
+}
+
+std::int64_t microseconds(const timeval& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
 }
 
 /// Pointers to the words and a final null; `words` remains the owner.
@@ -144,10 +149,10 @@ ChildProcess::ChildProcess(const ChildSetup& setup) : group_(setup.group) {
 
 void ChildProcess::start(const ChildSetup& setup) {
   Program program = program_of(setup);
-  const Fd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing.is_open()) start_error_ = errno;
-  if (!nothing.is_open()) return;
-  program.files.emplace_back(nothing.get(), STDIN_FILENO);
+  const Fd input(open(setup.input.empty() ? "/dev/null" : setup.input.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!input.is_open()) start_error_ = errno;
+  if (!input.is_open()) return;
+  program.files.emplace_back(input.get(), STDIN_FILENO);
   std::vector<Fd> write_ends;
   for (const std::vector<int>& targets : setup.pipes) {
     Pipe pipe = make_pipe();
@@ -157,7 +162,8 @@ void ChildProcess::start(const ChildSetup& setup) {
   }
   for (const auto& [source, target] : program.files) program.first_free = std::max(program.first_free, target + 1);
   Pipe report = make_pipe();
-  our_bytes_ = resident_memory_bytes();
+  our_bytes_ = setup.forked_bytes > 0 ? setup.forked_bytes : resident_memory_bytes();
+  started_ = std::chrono::steady_clock::now();
   pid_ = fork_process(/*dies_with_us=*/group_ != ChildGroup::kDetached);
   if (pid_ < 0) start_error_ = errno;
   if (pid_ < 0) return;
@@ -196,6 +202,10 @@ void ChildProcess::signal(int number) const {
   if (pid_ > 0 && !exit_) kill(group_ == ChildGroup::kOurs ? pid_ : -pid_, number);
 }
 
+Fd ChildProcess::exit_watch() const {
+  return Fd(pid_ > 0 && !exit_ ? static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)) : -1);
+}
+
 std::optional<ProcessExit> ChildProcess::poll_exit() {
   if (exit_ || pid_ <= 0) return exit_;
   siginfo_t info = {};
@@ -219,6 +229,8 @@ ProcessExit ChildProcess::reap() {
   exit.max_rss_bytes = peak_of(static_cast<std::int64_t>(usage.ru_maxrss) * 1024);
   exit.user_ms = milliseconds(usage.ru_utime);
   exit.system_ms = milliseconds(usage.ru_stime);
+  exit.user_us = microseconds(usage.ru_utime);
+  exit.system_us = microseconds(usage.ru_stime);
   exit.voluntary_switches = usage.ru_nvcsw;
   exit.involuntary_switches = usage.ru_nivcsw;
   return exit;

@@ -26,8 +26,10 @@ struct ProcessExit {
   int signal = 0;                  ///< signal that ended it, or 0
   std::int64_t max_rss_bytes = 0;  ///< peak resident set of the program; not of us, of whom it was a copy
   // For the process and the children it waited for:
-  std::int64_t user_ms = 0;               ///< CPU time
-  std::int64_t system_ms = 0;             ///< CPU time in the kernel
+  std::int64_t user_ms = 0;    ///< CPU time
+  std::int64_t system_ms = 0;  ///< CPU time in the kernel
+  std::int64_t user_us = 0;    ///< user_ms with the system's own resolution
+  std::int64_t system_us = 0;
   std::int64_t voluntary_switches = 0;    ///< waits for something
   std::int64_t involuntary_switches = 0;  ///< preemptions
 
@@ -49,16 +51,20 @@ enum class ChildGroup {
 /// The variables of this process.
 std::map<std::string, std::string> process_environment();
 
-/// What to start. Standard input is /dev/null; standard output and standard error are inherited unless named here. No
-/// other descriptor is open in the program.
+/// What to start. Standard input is /dev/null or `input`; standard output and standard error are inherited unless named
+/// here. No other descriptor is open in the program.
 struct ChildSetup {
   std::vector<std::string> command;                               ///< the program, found on PATH, and its arguments
   std::optional<std::map<std::string, std::string>> environment;  ///< absent: inherited
   std::string folder;                                             ///< working directory; empty: ours
+  std::string input;                                              ///< file that is its standard input; empty: /dev/null
   std::vector<std::vector<int>> pipes;     ///< the child's descriptors that write into each pipe: {{1, 2}, {3}}
   std::vector<std::pair<int, int>> files;  ///< open descriptors of ours, and their numbers in the child
   ChildGroup group = ChildGroup::kOwn;
   std::vector<int> processors;  ///< the only ones that it may use; empty: ours
+  /// forked_memory_bytes(), so that the peak of a program smaller than us is exact above it; 0: our resident set
+  /// counts.
+  std::int64_t forked_bytes = 0;
 };
 
 /// A running program. The kernel kills it when this process ends, unless it is detached. The destructor kills it, and
@@ -75,6 +81,11 @@ class ChildProcess {
   /// The read end of setup.pipes[i].
   Fd& pipe(std::size_t i) { return pipes_[i]; }
 
+  /// Just before the process was made; its program begins a little later.
+  std::chrono::steady_clock::time_point started() const { return started_; }
+  /// A new descriptor that becomes readable when the program ends; none where the system has no such thing (before
+  /// Linux 5.3) or the program was not started.
+  Fd exit_watch() const;
   /// The file that is executed, even if another one has its name now; unreadable once the program has ended.
   std::string executable() const { return "/proc/" + std::to_string(pid_) + "/exe"; }
   /// Does nothing once the program has ended.
@@ -93,8 +104,9 @@ class ChildProcess {
   int start_error_ = 0;
   std::vector<Fd> pipes_;
   std::optional<ProcessExit> exit_;
-  std::int64_t our_bytes_ = 0;   ///< our memory when it was a copy of us
+  std::int64_t our_bytes_ = 0;   ///< memory that it had as a copy of us
   std::int64_t peak_bytes_ = 0;  ///< of the program, when last looked at
+  std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point looked_;
 };
 

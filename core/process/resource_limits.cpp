@@ -1,6 +1,7 @@
 #include "core/process/resource_limits.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -63,6 +64,17 @@ std::int64_t resident_memory_bytes() {
 
 std::string remedy_for(int error, const std::string& otherwise) {
   return error == EMFILE ? "raise the limit of open files (ulimit -n)" : otherwise;
+}
+
+std::int64_t forked_memory_bytes() {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  if (pid < 0) return 0;
+  rusage usage = {};
+  while (wait4(pid, nullptr, 0, &usage) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
 void end_plainly_without_memory() {

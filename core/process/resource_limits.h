@@ -18,6 +18,10 @@ std::int64_t peak_memory_bytes(pid_t process);
 /// Resident set of this process now, in bytes; 0 if unknown.
 std::int64_t resident_memory_bytes();
 
+/// What a copy of this process by fork() has resident, in bytes, measured by making one: less than our own, because it
+/// maps pages of files anew. 0 if unknown. Takes about as long as a fork.
+std::int64_t forked_memory_bytes();
+
 /// From now on a write beyond the limit of file sizes (ulimit -f) fails with "File too large" instead of ending the
 /// process by SIGXFSZ. Programs that ChildProcess starts have the system's behaviour again.
 void ignore_file_size_signal();

@@ -108,6 +108,11 @@ Document hunt_report(const results::Store& store, const results::PlanRecord& scr
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
                            const ComparisonOptions& options);
 
+/// Whether the plan is one of `bench`.
+bool is_of_bench(const results::PlanRecord& plan);
+/// Commands that `bench` measured, and each against the reference. `has_runs` adds a table with one row per run.
+Document bench_report(const results::Store& store, const results::PlanRecord& plan, bool has_runs = false);
+
 /// The stored runs, newest last.
 Document runs_report(const results::Store& store, const results::RunFilter& filter);
 /// The stored plans (of a suite; only the newest), newest last.

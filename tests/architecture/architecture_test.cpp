@@ -41,7 +41,7 @@ const std::vector<std::vector<std::string>> kRanks = {
     {"suites/source"},
     {"suites/design"},
     {"suites/run"},
-    {"suites/external", "suites/slurm"},
+    {"suites/external", "suites/bench", "suites/slurm"},
     {"reports/document", "reports/stats"},
     {"reports/comparison"},
     {"reports/effects"},

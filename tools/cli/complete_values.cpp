@@ -293,6 +293,11 @@ std::vector<Rule> store_rules() {
 std::vector<Rule> choice_rules() {
   const Source gate_metrics = choices({"loss", "time", "memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
+          {{"bench", "--budget"}, choices({"3s", "30s"})},
+          {{"bench", "--timeout"}, choices({"30s", "10min"})},
+          {{"bench", "--margin"}, choices({"1%", "5%"})},
+          {{"bench", "--metric"}, choices({})},
+          {{"bench", "--export"}, choices({"json", "csv", "md", "html"})},
           {{"", "--budget"}, choices({"10min", "1h"})},
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},

@@ -23,6 +23,7 @@ struct Session {
 void add_run_command(CLI::App& app, Session& session);
 void add_ablate_command(CLI::App& app, Session& session);
 void add_hunt_command(CLI::App& app, Session& session);
+void add_bench_command(CLI::App& app, Session& session);
 void add_watch_command(CLI::App& app, Session& session);
 void add_plan_command(CLI::App& app, Session& session);
 void add_train_command(CLI::App& app, Session& session);

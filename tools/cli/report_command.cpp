@@ -157,6 +157,8 @@ reports::Document document_of(const results::Store& store, const results::PlanRe
                               const ReportOptions& options, Format format) {
   const bool has_provenance = format != Format::kTable && format != Format::kCsv;
   if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, has_provenance);
+  if (reports::is_of_bench(plan))
+    return reports::bench_report(store, plan, format == Format::kJson || format == Format::kCsv);
   const reports::ComparisonOptions comparison{
       .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
       .target = options.target,

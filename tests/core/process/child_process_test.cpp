@@ -1,6 +1,8 @@
 #include "core/process/child_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -93,6 +95,48 @@ TEST(ChildProcess, ItsPeakMemoryIsNotItsParents) {
   EXPECT_LT(peak, std::int64_t{50} << 20) << large.back();
   ChildProcess larger(child_process_shell("exec python3 -c 'import time; a = bytearray(300 << 20); time.sleep(0.5)'"));
   EXPECT_GT(exit_of(larger).max_rss_bytes, std::int64_t{300} << 20);
+}
+
+TEST(ChildProcess, PagesOfFilesAreNotInItsCopyOfUs) {
+  constexpr std::size_t kBytes = std::size_t{120} << 20;
+  const fs::path file = fs::temp_directory_path() / ("nanobench-pages-" + std::to_string(getpid()));
+  std::ofstream(file).close();
+  fs::resize_file(file, kBytes);
+  const Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  fs::remove(file);
+  auto* const pages = static_cast<const char*>(mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE, fd.get(), 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  int sum = 0;
+  for (std::size_t i = 0; i < kBytes; i += 4096) sum += pages[i];
+  ASSERT_GT(resident_memory_bytes(), static_cast<std::int64_t>(kBytes)) << sum;
+  const std::int64_t copied = forked_memory_bytes();
+  EXPECT_GT(copied, 0);
+  EXPECT_LT(copied, static_cast<std::int64_t>(kBytes) / 2);
+  ChildSetup setup = child_process_shell("head -c 90000000 /dev/zero | tail -c 80000000 | wc -c");
+  setup.forked_bytes = copied;
+  ChildProcess child(setup);
+  EXPECT_GT(exit_of(child).max_rss_bytes, 70'000'000) << "smaller than us, and its own";
+  munmap(const_cast<char*>(pages), kBytes);
+}
+
+TEST(ChildProcess, ItsEndCanBeWaitedFor) {
+  ChildProcess child(child_process_shell("exit 3"));
+  const Fd watch = child.exit_watch();
+  ASSERT_TRUE(watch.is_open());
+  EXPECT_EQ(wait_readable({watch.get()}, std::chrono::seconds(20)), 0U);
+  EXPECT_EQ(child.poll_exit().value_or(ProcessExit{}).exit_code, 3);
+  EXPECT_FALSE(child.exit_watch().is_open()) << "it has ended";
+}
+
+TEST(ChildProcess, ItsInputIsEmptyOrAFile) {
+  ChildSetup setup = child_process_shell("cat");
+  EXPECT_EQ(output_of(setup), "");
+  const fs::path file = fs::temp_directory_path() / ("nanobench-input-" + std::to_string(getpid()));
+  std::ofstream(file) << "words";
+  setup.input = file.string();
+  EXPECT_EQ(output_of(setup), "words");
+  fs::remove(file);
+  EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
 }
 
 TEST(ChildProcess, BeyondTheLimitOfFileSizesAWriteFails) {
