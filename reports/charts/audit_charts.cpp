@@ -36,13 +36,15 @@ OrderedJson column_of(const char* title, const char* rows = "folder") {
           {"encoding", {{"y", y}}},   {"description", title}};
 }
 
-/// The means of the rows, coloured by what was found.
-OrderedJson mean_layer(const char* axis, const OrderedJson& items, const char* found = "evidence") {
-  return {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
-          {"encoding",
-           {{"x", number_axis("mean", axis)},
-            {"color", {{"field", found}, {"type", "nominal"}, {"title", found}}},
-            {"tooltip", items}}}};
+/// The means of the rows.
+OrderedJson mean_layer(const char* axis, const OrderedJson& items, const OrderedJson& color) {
+  return {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}}},
+          {"encoding", {{"x", number_axis("mean", axis)}, {"color", color}, {"tooltip", items}}}};
+}
+
+/// By what was found in the group.
+OrderedJson evidence_color() {
+  return {{"field", "evidence"}, {"type", "nominal"}, {"title", "evidence"}};
 }
 
 OrderedJson interval_layer() {
@@ -60,7 +62,7 @@ std::vector<double> counted(const AuditGroup& group, std::optional<double> Audit
 
 OrderedJson target_line(double target) {
   return {{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}}},
-          {"encoding", {{"x", {{"datum", target}}}, {"y", nullptr}}}};
+          {"encoding", {{"x", {{"datum", target}}}, {"y", nullptr}, {"color", nullptr}}}};
 }
 
 /// A line through every run's loss.
@@ -115,8 +117,10 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
       target_layer(audit),
       run_layer(axis, {tooltip("folder", "group"), tooltip("file", "file"), tooltip("loss", "loss", ".4f")}),
       interval_layer(),
-      mean_layer(axis, {tooltip("folder", "group"), tooltip("mean", "mean", ".5f"), tooltip("low", "from", ".5f"),
-                        tooltip("high", "to", ".5f"), tooltip("n", "n", "d"), tooltip("evidence", "evidence")})};
+      mean_layer(axis,
+                 {tooltip("folder", "group"), tooltip("mean", "mean", ".5f"), tooltip("low", "from", ".5f"),
+                  tooltip("high", "to", ".5f"), tooltip("n", "n", "d"), tooltip("evidence", "evidence")},
+                 evidence_color())};
   return chart;
 }
 
@@ -149,14 +153,18 @@ std::optional<Chart> arm_loss_chart(const ArmComparison& comparison) {
                                count_cell(static_cast<std::int64_t>(arm.losses.size())), text_cell(verdicts[i])});
   }
   const char* axis = "validation loss, nats/token";
+  std::vector<std::string> names;
+  for (const LogArm& arm : comparison.arms) names.push_back(arm.name);
+  const OrderedJson color = cell_color("arm", names, false);
   chart.spec = column_of(axis, "arm");
+  chart.spec["encoding"]["color"] = color;
   const OrderedJson items = {tooltip("arm", "arm"),         tooltip("mean", "mean", ".5f"),
                              tooltip("low", "from", ".5f"), tooltip("high", "to", ".5f"),
                              tooltip("n", "n", "d"),        tooltip("verdict", "verdict")};
   chart.spec["layer"] = {
       target_line(comparison.rule.target),
       run_layer(axis, {tooltip("arm", "arm"), tooltip("log", "log"), tooltip("loss", "loss", ".4f")}), interval_layer(),
-      mean_layer(axis, items, "verdict")};
+      mean_layer(axis, items, color)};
   return chart;
 }
 
@@ -199,7 +207,7 @@ std::optional<Chart> audit_time_chart(const Audit& audit) {
                              tooltip("claimed", "published", ".4~g")};
   const OrderedJson claimed = {{"mark", {{"type", "tick"}, {"thickness", 3}, {"size", 18}}},
                                {"encoding", {{"x", number_axis("claimed", axis)}, {"tooltip", items}}}};
-  chart.spec["layer"] = {claimed, interval_layer(), mean_layer(axis, items)};
+  chart.spec["layer"] = {claimed, interval_layer(), mean_layer(axis, items, evidence_color())};
   return chart;
 }
 

@@ -22,11 +22,18 @@ struct Transfer;
 struct Trend;
 
 /// Each row's step time against the first row's, beside the published one. A history is a waterfall: each bar begins
-/// where the previous one ended.
+/// where the previous one ended. Lines are the 95 % intervals of the steps, cut like those of effects_chart().
 std::optional<Chart> speed_chart(const results::PlanRecord& plan, const ComparisonTable& table);
 
-/// Every effect with its interval: on the loss, on the step time, and in seconds at equal loss.
-std::optional<Chart> effects_chart(const std::vector<EffectResult>& effects);
+/// Every effect with its interval: on the loss, on the training time, and in seconds at equal loss. A history keeps its
+/// order; other designs have the largest gain of loss first. Axes follow the effects: intervals that reach far beyond
+/// them are cut, and marked.
+///   published   by effect: the published training time over the one before
+std::optional<Chart> effects_chart(const results::PlanRecord& plan, const std::vector<EffectResult>& effects,
+                                   const std::map<std::string, double>& published = {});
+
+/// The difference of each arm to the control, in the same form: on the loss, and of times in percent of the control's.
+std::optional<Chart> arm_effects_chart(const ArmComparison& comparison);
 
 /// The validations of runs of one configuration: one line of a chart.
 struct LossLine {
@@ -65,7 +72,8 @@ struct PhaseTimes {
 std::optional<Chart> phase_chart(const std::vector<PhaseTimes>& cells);
 
 /// What cell and seed leave of each run's final loss and log training time. Empty ones have nothing to draw.
-std::vector<std::optional<Chart>> residual_charts(const PlanEffects& effects);
+///   cells   the plan's, in its order
+std::vector<std::optional<Chart>> residual_charts(const PlanEffects& effects, const std::vector<std::string>& cells);
 
 /// Two-factor interactions on the loss, as a square of all pairs.
 std::optional<Chart> interaction_chart(const std::vector<EffectResult>& effects);

@@ -4,6 +4,7 @@
 
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/charts/stills.h"
 
 namespace nanobench::reports {
 namespace {
@@ -118,7 +119,8 @@ OrderedJson choices(const char* name, const char* label, const std::vector<const
           {"bind", {{"input", "radio"}, {"options", options}, {"name", label}}}};
 }
 
-OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vector<const char*>& axes) {
+OrderedJson loss_spec(std::optional<double> floor, bool has_bands, const std::vector<const char*>& axes,
+                      const std::vector<std::string>& names) {
   const OrderedJson x = {
       {"field", "x"}, {"type", "quantitative"}, {"title", nullptr}, {"scale", {{"zero", false}, {"nice", false}}}};
   OrderedJson loss = number_axis("loss", "validation loss, nats/token");
@@ -158,19 +160,19 @@ OrderedJson spec_of(std::optional<double> floor, bool has_bands, const std::vect
             {{"calculate", "axis == 'tokens' ? datum.tokens : axis == 'seconds' ? datum.seconds : datum.step"},
              {"as", "x"}},
             {{"filter", "isValid(datum.x)"}}}},
-          {"encoding",
-           {{"x", x}, {"color", {{"field", "cell"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}}}}},
+          {"encoding", {{"x", x}, {"color", cell_color("cell", names, true)}}},
           {"layer", std::move(layers)}};
 }
 
 }  // namespace
 
 std::optional<Chart> loss_chart(const std::vector<LossLine>& lines, const std::string& run_key) {
-  Chart chart{.id = "loss",
-              .title = "Validation loss",
-              .text =
-                  "Mean over the runs of each line; the band reaches from the lowest to the highest run. Choose the "
-                  "horizontal axis below, and click a name in the legend to single it out."};
+  Chart chart{
+      .id = "loss",
+      .title = "Validation loss",
+      .text =
+          "Mean over the runs of each line; the band reaches from the lowest to the highest run. Click a name to "
+          "hide or show it, twice to see it alone. Drag over the curves to zoom, twice to see all again."};
   chart.data = {
       .id = "loss",
       .title = "",
@@ -190,7 +192,11 @@ std::optional<Chart> loss_chart(const std::vector<LossLine>& lines, const std::s
   if (floor)
     chart.text += " The dashed line under the whole curve is the entropy of the data, " + format_fixed(*floor, 4) +
                   ": no model can be below it.";
-  chart.spec = spec_of(floor, has_bands, known_axes(chart.data));
+  std::vector<std::string> names;
+  for (const LossLine& line : lines) names.push_back(line.label);
+  chart.spec = loss_spec(floor, has_bands, known_axes(chart.data), names);
+  chart.is_curves = true;
+  chart.still = curves_still(chart.data, names);
   chart.full = full_data(lines, run_key);
   return chart;
 }

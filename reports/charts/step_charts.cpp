@@ -1,9 +1,11 @@
 // Charts of a step: its memory, its phases, how steady its time is, and its speed-up.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "reports/charts/charts.h"
 #include "reports/charts/rows.h"
+#include "reports/stats/distributions.h"
 #include "reports/stats/summary.h"
 #include "results/provenance.h"
 
@@ -87,6 +89,7 @@ std::optional<Chart> memory_chart(const ComparisonTable& table) {
       {"encoding",
        {{"y", name_axis("row")},
         {"x", x},
+        {"color", cell_color("row", names_of(table), false)},
         {"tooltip", {tooltip("row", "row"), tooltip("mebibytes", "MiB", ".1f"), tooltip("n", "runs", "d")}}}}});
   return chart;
 }
@@ -120,7 +123,7 @@ std::optional<Chart> order_chart(const std::vector<CellMeasures>& cells) {
                    {"encoding",
                     {{"x", number_axis("minutes", "minutes after the first run's begin")},
                      {"y", y},
-                     {"color", {{"field", "cell"}, {"type", "nominal"}, {"sort", nullptr}, {"title", nullptr}}},
+                     {"color", cell_color("cell", names_of(cells), true)},
                      {"shape", shape_of_states()},
                      {"size", size_of_states()},
                      {"tooltip",
@@ -169,44 +172,119 @@ namespace {
 constexpr const char* kMeasured = "measured here";
 constexpr const char* kPublished = "published";
 
-/// Speed-ups of one kind, row after row.
-class SpeedUps {
- public:
-  SpeedUps(Table& table, bool is_waterfall) : table_(table), is_waterfall_(is_waterfall) {}
+/// One bar, and the interval of its step.
+struct SpeedBar {
+  std::string row;
+  const char* kind = kMeasured;
+  double from = 1.0;
+  double speed_up = 1.0;
+  double step_ms = 0.0;
+  std::optional<ConfidenceInterval> interval;  ///< of speed_up, from the spread of this step alone
+};
 
-  void add(const std::string& row, const std::string& kind, std::optional<double> first, std::optional<double> now) {
+/// Bars of one kind, row after row.
+class SpeedBars {
+ public:
+  SpeedBars(std::vector<SpeedBar>& bars, const char* kind, bool is_waterfall)
+      : bars_(bars), kind_(kind), is_waterfall_(is_waterfall) {}
+
+  void add(const std::string& row, std::optional<double> first, std::optional<double> now,
+           const std::optional<ConfidenceInterval>& step) {
     if (!first || !now || !(*first > 0.0) || !(*now > 0.0)) return;
-    const double speed_up = *first / *now;
-    const double from = is_waterfall_ ? last_ : 1.0;
-    table_.rows.push_back({text_cell(row), text_cell(kind), plotted_cell(from), plotted_cell(speed_up),
-                           plotted_cell(speed_up / from), plotted_cell(*now)});
-    last_ = speed_up;
+    SpeedBar bar{.row = row, .kind = kind_, .from = is_waterfall_ ? last_ : 1.0, .speed_up = *first / *now};
+    bar.step_ms = *now;
+    if (step) bar.interval = {.low = bar.from * step->low, .high = bar.from * step->high};
+    last_ = bar.speed_up;
+    bars_.push_back(std::move(bar));
   }
 
  private:
-  Table& table_;
+  std::vector<SpeedBar>& bars_;
+  const char* kind_;
   bool is_waterfall_;
   double last_ = 1.0;
 };
 
-OrderedJson speed_spec(bool is_waterfall, bool has_published) {
+/// Of the speed-up over the row's reference; absent without a spread.
+std::optional<ConfidenceInterval> step_interval(const std::optional<Effect>& step) {
+  constexpr double kLevel = 0.95;
+  if (!step || !step->sd || step->n < 2) return std::nullopt;
+  const double half = t_critical(kLevel, step->n - 1) * *step->sd / std::sqrt(static_cast<double>(step->n));
+  return ConfidenceInterval{.low = step->value - half, .high = step->value + half};
+}
+
+AxisRange speed_range(const std::vector<SpeedBar>& bars) {
+  std::vector<double> values;
+  std::vector<ConfidenceInterval> intervals;
+  for (const SpeedBar& bar : bars) {
+    values.push_back(bar.speed_up);
+    if (bar.interval) intervals.push_back(*bar.interval);
+  }
+  AxisRange range = axis_range(values, intervals, 1.0);
+  range.low = std::max(range.low, 0.0);
+  return range;
+}
+
+Table speed_data(const std::vector<SpeedBar>& bars, bool is_waterfall) {
+  Table data{.id = "speed",
+             .title = "",
+             .columns = {text_column("row", "row"), text_column("kind", "kind"), number_column("from", "from"),
+                         number_column("speed_up", "speed-up over the first row"),
+                         number_column("step", is_waterfall ? "over the row before" : "over the first row"),
+                         number_column("step_ms", "step, ms"), number_column("low", "interval from"),
+                         number_column("high", "interval to"), number_column("drawn_low", "drawn from"),
+                         number_column("drawn_high", "drawn to"), text_column("cut_low", "cut on the left"),
+                         text_column("cut_high", "cut on the right")},
+             .rows = {}};
+  const AxisRange range = speed_range(bars);
+  for (const SpeedBar& bar : bars) {
+    std::vector<TableCell> cells = {text_cell(bar.row),
+                                    text_cell(bar.kind),
+                                    plotted_cell(bar.from),
+                                    plotted_cell(bar.speed_up),
+                                    plotted_cell(bar.speed_up / bar.from),
+                                    plotted_cell(bar.step_ms),
+                                    low_cell(bar.interval),
+                                    high_cell(bar.interval)};
+    for (TableCell& cell : drawn_cells(bar.interval, range)) cells.push_back(std::move(cell));
+    data.rows.push_back(std::move(cells));
+  }
+  return data;
+}
+
+/// The bars of one kind.
+OrderedJson bar_layer(const char* kind, const OrderedJson& x, const OrderedJson& color) {
+  return {{"transform", {{{"filter", {{"field", "kind"}, {"equal", kind}}}}}},
+          {"mark", {{"type", "bar"}, {"opacity", 0.75}}},
+          {"encoding", {{"x", x}, {"x2", {{"field", "speed_up"}}}, {"color", color}}}};
+}
+
+OrderedJson speed_spec(const std::vector<SpeedBar>& bars, const std::vector<std::string>& names, bool is_waterfall,
+                       bool has_published) {
   OrderedJson x = number_axis("from", "speed-up of the step over the first row");
-  OrderedJson y = name_axis("row");
-  OrderedJson color = {{"field", "kind"}, {"type", "nominal"}, {"title", nullptr}};
-  if (!has_published) color["legend"] = nullptr;
+  x["scale"] = range_scale(speed_range(bars));
+  OrderedJson offset = {{"field", "kind"}, {"type", "nominal"}};
+  offset["scale"] = {{"domain", has_published ? OrderedJson{kMeasured, kPublished} : OrderedJson{kMeasured}}};
+  const OrderedJson grey = {{"value", "#7d8590"}};
   OrderedJson spec = bar_rows(has_published ? 13 : 22);
   spec.update(OrderedJson{
       {"encoding",
-       {{"y", y},
-        {"yOffset", {{"field", "kind"}, {"type", "nominal"}}},
-        {"color", color},
+       {{"y", name_axis("row")},
+        {"yOffset", offset},
         {"tooltip",
          {tooltip("row", "row"), tooltip("kind", "kind"), tooltip("speed_up", "speed-up over the first row", ".3f"),
+          tooltip("low", "from", ".3f"), tooltip("high", "to", ".3f"),
           tooltip("step", is_waterfall ? "over the row before" : "over the first row", ".3f"),
           tooltip("step_ms", "step, ms", ".4~g")}}}},
       {"layer",
-       {{{"mark", {{"type", "bar"}, {"opacity", 0.75}}}, {"encoding", {{"x", x}, {"x2", {{"field", "speed_up"}}}}}},
-        {{"mark", {{"type", "tick"}, {"thickness", 3}}}, {"encoding", {{"x", number_axis("speed_up", "")}}}}}}});
+       {bar_layer(kMeasured, x, cell_color("row", names, false)),
+        bar_layer(kPublished, x, grey),
+        {{"mark", {{"type", "tick"}, {"thickness", 3}, {"color", "#7d8590"}}},
+         {"encoding", {{"x", {{"field", "speed_up"}, {"type", "quantitative"}}}}}},
+        {{"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
+         {"encoding", {{"x", {{"field", "drawn_low"}, {"type", "quantitative"}}}, {"x2", {{"field", "drawn_high"}}}}}},
+        cut_layer("low", "triangle-left"),
+        cut_layer("high", "triangle-right")}}});
   return spec;
 }
 
@@ -220,26 +298,27 @@ std::optional<Chart> speed_chart(const results::PlanRecord& plan, const Comparis
               .text = is_waterfall ? "Speed-up of one training step over the first row, record after record: each bar "
                                      "leads from the row before to this row."
                                    : "Speed-up of one training step over the first row."};
-  chart.data = {.id = "speed",
-                .title = "",
-                .columns = {text_column("row", "row"), text_column("kind", "kind"), number_column("from", "from"),
-                            number_column("speed_up", "speed-up over the first row"),
-                            number_column("step", is_waterfall ? "over the row before" : "over the first row"),
-                            number_column("step_ms", "step, ms")}};
-  SpeedUps measured(chart.data, is_waterfall), published(chart.data, is_waterfall);
+  std::vector<SpeedBar> bars;
+  SpeedBars measured(bars, kMeasured, is_waterfall), published(bars, kPublished, is_waterfall);
   bool has_published = false;
+  const Comparison& first = table.rows.front();
   for (const Comparison& row : table.rows) {
-    measured.add(row.label, kMeasured, table.rows.front().step_ms.mean, row.step_ms.mean);
-    published.add(row.label, kPublished, table.rows.front().published_step_ms, row.published_step_ms);
-    has_published = has_published || (row.published_step_ms && table.rows.front().published_step_ms);
+    measured.add(row.label, first.step_ms.mean, row.step_ms.mean, step_interval(row.step_speed_up));
+    published.add(row.label, first.published_step_ms, row.published_step_ms, std::nullopt);
+    has_published = has_published || (row.published_step_ms && first.published_step_ms);
   }
-  if (chart.data.rows.empty()) return std::nullopt;
+  const auto is_measured = [](const SpeedBar& bar) { return std::string_view(bar.kind) == kMeasured; };
+  if (std::count_if(bars.begin(), bars.end(), is_measured) < 2) return std::nullopt;  // one bar compares nothing
+  chart.data = speed_data(bars, is_waterfall);
+  if (std::any_of(bars.begin(), bars.end(), [](const SpeedBar& bar) { return bar.interval.has_value(); }))
+    chart.text += " A line is the 95 % interval of that step alone, over the seeds.";
+  if (has_cut_ends(chart.data)) chart.text += " Arrows mark intervals that reach beyond the axis.";
   if (has_published) {
     chart.text +=
-        " Published: the official model on 8 H100, whose steps differ from this scale's. Compare the shapes, not the "
-        "lengths.";
+        " Grey: published, the official model on 8 H100, whose steps differ from this scale's. Compare the shapes, not "
+        "the lengths.";
   }
-  chart.spec = speed_spec(is_waterfall, has_published);
+  chart.spec = speed_spec(bars, names_of(table), is_waterfall, has_published);
   return chart;
 }
 

@@ -59,6 +59,16 @@ CommonAxis common_axis_of(const Table& data) {
   return axis;
 }
 
+/// Whether an interval reaches beyond the axis.
+bool cuts(const CommonAxis& axis, const Table& data) {
+  const auto is_outside = [&](const TableCell& cell) {
+    return cell.value.is_number() && (cell.value.get<double>() < axis.low || cell.value.get<double>() > axis.high);
+  };
+  return std::any_of(data.rows.begin(), data.rows.end(), [&](const std::vector<TableCell>& row) {
+    return is_outside(row[2]) || is_outside(row[3]) || is_outside(row[5]) || is_outside(row[6]);
+  });
+}
+
 OrderedJson scale_of_axis(const CommonAxis& axis) {
   OrderedJson scale = {{"domain", {axis.low, axis.high}}, {"nice", false}, {"padding", 8}};
   if (axis.straight) {
@@ -147,6 +157,7 @@ std::optional<Chart> transfer_chart(const Transfer& transfer, const ScalePair& p
   if (!(axis.high > axis.low)) return std::nullopt;
   if (axis.straight)
     chart.text += " The axes are logarithmic for large effects, because a few are far larger than most.";
+  if (cuts(axis, chart.data)) chart.text += " Intervals that reach far beyond the effects are cut at the axes' ends.";
   chart.spec = transfer_spec(pair, axis);
   return chart;
 }

@@ -333,7 +333,7 @@ class Judge {
     }
     const ClaimPlan* plan = evidence_.plan_of(judged_cells);
     if (plan == nullptr) {
-      entry_.reason = "not measured yet; `nanobench claims --measure` does it";
+      entry_.reason = "not measured yet: nanobench claims --measure does it";
       return;
     }
     if (cells.operation && knows_gpu_rate(*plan, cells))
@@ -370,7 +370,7 @@ class Judge {
       const CellMeasures& measures = plan.cells.at(cell.label);
       const auto completed = [](const RunMeasure& run) { return run.run.is_completed(); };
       if (std::any_of(measures.runs.begin(), measures.runs.end(), completed)) continue;
-      entry_.reason = cell.label + ": not run yet; `nanobench claims --measure` continues";
+      entry_.reason = cell.label + " has not run yet: nanobench claims --measure continues";
       for (const RunMeasure& run : measures.runs) {
         if (!run.run.result) continue;
         const core::RunOutcome outcome = run.run.result->outcome;

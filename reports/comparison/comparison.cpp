@@ -1,6 +1,7 @@
 #include "reports/comparison/comparison.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -118,6 +119,15 @@ std::vector<std::string> reasons_of(const CellMeasures& cell) {
   return reasons;
 }
 
+/// The title of the cell's record, or the first of its changes.
+std::string title_of(const CellMeasures& cell, bool is_first) {
+  constexpr std::size_t kTitleColumns = 60;
+  const std::string& changed = cell.cell.changed;
+  const bool is_record = cell.cell.record == cell.cell.label;
+  if (is_record && !is_first && !cell.published.title.empty()) return cell.published.title;
+  return shortened(changed.substr(0, changed.find("; ")), kTitleColumns);
+}
+
 Comparison row_of(const CellMeasures& cell, const std::optional<double>& target) {
   Comparison row;
   row.label = cell.cell.label;
@@ -133,6 +143,8 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
   row.to_target = target_times(cell, target);
   row.outliers = outliers_of(cell);
   row.published_step_ms = cell.step_ms;
+  row.published_train_s = cell.published.train_seconds;
+  row.link = cell.published.link;
   row.planned = cell.planned;
   for (const RunMeasure& run : cell.runs) {
     if (run.run.is_completed()) {
@@ -458,6 +470,35 @@ std::map<std::string, double> published_step_ms(const ablations::Catalogue& cata
 
 namespace {
 
+/// The address of a record's logs, from "modded-nanogpt, records/track_1_short/2024-12-17_SparsifyEmbeds". A source of
+/// another form has none.
+std::string address_of(const std::string& source) {
+  constexpr std::string_view kRepository = "modded-nanogpt, ";
+  constexpr std::string_view kFolder = "records/";
+  if (!source.starts_with(kRepository)) return "";
+  const std::string path = source.substr(kRepository.size());
+  const bool is_plain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/_-.").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (!is_plain || !path.starts_with(kFolder) || path.find("..") != std::string::npos) return "";
+  return "https://github.com/KellerJordan/modded-nanogpt/tree/master/" + path;
+}
+
+}  // namespace
+
+std::map<std::string, RecordFacts> record_facts(const ablations::Catalogue& catalogue) {
+  std::map<std::string, RecordFacts> records;
+  for (const ablations::Record* record : catalogue.records()) {
+    const ablations::PublishedFigures& published = record->published;
+    records[record->id] = {.title = record->title,
+                           .link = address_of(published.source),
+                           .train_seconds = published.is_of_another_script ? std::nullopt : published.train_seconds};
+  }
+  return records;
+}
+
+namespace {
+
 /// With clocks as they were measured.
 std::vector<CellMeasures> measured_cells(const results::Store& store, const results::PlanRecord& plan,
                                          const ComparisonOptions& options) {
@@ -470,6 +511,8 @@ std::vector<CellMeasures> measured_cells(const results::Store& store, const resu
     if (published != options.published_step_ms.end() && cell.features.empty()) {
       cells.back().step_ms = published->second;
     }
+    const auto record = options.records.find(cell.record.value_or(""));
+    if (record != options.records.end() && cell.features.empty()) cells.back().published = record->second;
   }
   std::map<std::string, std::optional<double>> step_tokens;  // by configuration, which a cell's replicates share
   for (const results::PlanLine& line : plan.lines) {
@@ -524,6 +567,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   ComparisonTable table;
   set_target(table, plan, cells, options);
   for (const CellMeasures& cell : cells) table.rows.push_back(row_of(cell, table.target));
+  for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].title = title_of(cells[i], i == 0);
   add_effects(table, cells, plan.design == results::Design::kHistory);
   table.has_one_yardstick = has_one_yardstick(cells);
   add_spread_notes(table);

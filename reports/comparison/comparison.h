@@ -44,12 +44,20 @@ struct RunMeasure {
 /// samples as step_ms.
 RunMeasure measure_run(const results::Store& store, const results::RunRecord& run);
 
+/// What the catalogue says of a record besides its step time.
+struct RecordFacts {
+  std::string title;                    ///< a line: what it changed
+  std::string link;                     ///< address of its logs; empty: none is known
+  std::optional<double> train_seconds;  ///< training clock of the official model
+};
+
 /// All runs of one cell of a plan.
 struct CellMeasures {
   results::PlanCell cell;
   int planned = 0;                ///< replicates that the plan asks for
   std::vector<RunMeasure> runs;   ///< existing runs, including failed and running ones; ascending seeds
   std::optional<double> step_ms;  ///< figure published for the cell's record
+  RecordFacts published;          ///< of the cell's record, if the cell is that record; else empty
 };
 
 /// The cell's completed run with this seed; nullptr if there is none.
@@ -83,6 +91,8 @@ struct Comparison {
   std::string label;
   std::optional<std::string> record;
   std::string changed;
+  std::string title;                     ///< the same in a few words
+  std::string link;                      ///< where its record was published; may be empty
   std::optional<std::string> reference;  ///< label of the row that the effects are relative to
 
   Summary val_loss;
@@ -99,6 +109,7 @@ struct Comparison {
   CellOutliers outliers;                   ///< flagged, but included in all of the above
   std::optional<double> published_step_ms;
   std::optional<double> published_speed_up;
+  std::optional<double> published_train_s;  ///< training clock
 
   int planned = 0;
   int completed = 0;
@@ -125,10 +136,13 @@ struct ComparisonOptions {
   bool uses_earlier_spread = false;                 ///< earlier plans' spread of losses judges them too
   bool has_charts = false;                          ///< adds charts, for formats that show them
   bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines
+  std::map<std::string, RecordFacts> records = {};  ///< by record id
 };
 
 /// Mean step times published for the catalogue's records.
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue);
+/// Titles, training times and addresses of the catalogue's records.
+std::map<std::string, RecordFacts> record_facts(const ablations::Catalogue& catalogue);
 
 /// The cells of a plan in the suite's order, with settled clocks (settled_clocks.h) unless that would take too long.
 std::vector<CellMeasures> read_cells(const results::Store& store, const results::PlanRecord& plan,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/base/text.h"
 
@@ -82,6 +83,89 @@ TableCell chance_cell(const std::optional<double>& probability) {
 
 TableCell p_cell(const std::optional<double>& p) {
   return significant_cell(p, 2);
+}
+
+TableCell titled_cell(const std::string& title, const std::string& text) {
+  TableCell cell = value_cell(title, text);
+  if (title != text) cell.more = text;
+  return cell;
+}
+
+std::vector<bool> shown_columns(const Table& table, std::size_t most) {
+  std::vector<bool> shown(table.columns.size(), true);
+  for (std::size_t count = table.columns.size(); count > std::max<std::size_t>(most, 1); --count) {
+    std::size_t last = 0;
+    for (std::size_t i = 1; i < table.columns.size(); ++i) {
+      const bool is_later = !shown[last] || last == 0 || table.columns[i].priority >= table.columns[last].priority;
+      if (shown[i] && is_later) last = i;
+    }
+    shown[last] = false;
+  }
+  return shown;
+}
+
+namespace {
+
+bool is_empty(const TableCell& cell) {
+  return (cell.text.empty() || cell.text == "-") && cell.detail.empty();
+}
+
+}  // namespace
+
+Table without_empty_columns(const Table& table) {
+  if (table.rows.empty()) return table;
+  Table kept{.id = table.id, .title = table.title, .columns = {}, .rows = {}};
+  kept.rows.resize(table.rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool says_something =
+        std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return !is_empty(row.at(i)); });
+    if (i > 0 && !says_something) continue;
+    kept.columns.push_back(table.columns[i]);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) kept.rows[row].push_back(table.rows[row].at(i));
+  }
+  return kept;
+}
+
+std::optional<double> number_of(const TableCell& cell) {
+  const core::OrderedJson* value = &cell.value;
+  for (const char* key : {"mean", "value", "completed", "seeds", "first"}) {
+    if (!value->is_object()) break;
+    if (const auto found = value->find(key); found != value->end()) value = &*found;
+  }
+  return value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+}
+
+std::vector<Fact> told_facts(const std::vector<Fact>& facts) {
+  std::vector<Fact> told;
+  std::copy_if(facts.begin(), facts.end(), std::back_inserter(told),
+               [](const Fact& fact) { return !is_empty(fact.cell); });
+  return told;
+}
+
+std::vector<TextPart> text_parts(const std::string& text) {
+  std::vector<TextPart> parts;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t open = text.find('`', at);
+    const std::size_t close = open == std::string::npos ? open : text.find('`', open + 1);
+    if (close == std::string::npos) break;
+    if (open > at) parts.push_back({.text = text.substr(at, open - at)});
+    if (close > open + 1) parts.push_back({.text = text.substr(open + 1, close - open - 1), .is_code = true});
+    at = close + 1;
+  }
+  if (at < text.size()) parts.push_back({.text = text.substr(at)});
+  return parts;
+}
+
+const char* to_string(Card::Tone tone) {
+  switch (tone) {
+    case Card::Tone::kBetter: return "better";
+    case Card::Tone::kWorse: return "worse";
+    case Card::Tone::kSame: return "same";
+    case Card::Tone::kOpen: return "open";
+    case Card::Tone::kPlain: break;
+  }
+  return "plain";
 }
 
 core::OrderedJson json_of(const std::optional<double>& value) {

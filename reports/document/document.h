@@ -18,6 +18,8 @@ struct TableCell {
   std::string text;         ///< for people; any UTF-8 text (renderers escape it)
   std::string detail;       ///< a spread or a remark, shown beside or below `text`; may be empty
   core::OrderedJson value;  ///< for machines: number, string, null, or an object of such
+  std::string more = {};    ///< all of a text that `text` is the short title of; shown where somebody asks for it
+  std::string link = {};    ///< address of the source; empty: none
 };
 
 /// "-" and null.
@@ -33,6 +35,9 @@ TableCell yes_no_cell(bool is_so);
 
 /// Two forms of one value: for people, and for machines.
 TableCell value_cell(std::string text, core::OrderedJson value, std::string detail = "");
+
+/// A short title of `text`, which is the value and is shown on request; text_cell() if they are equal.
+TableCell titled_cell(const std::string& title, const std::string& text);
 
 /// A number, formatted for people by `format`; missing_cell() if it is absent or not finite.
 template <class Format>
@@ -74,6 +79,20 @@ struct Table {
   std::vector<std::vector<TableCell>> rows;  ///< each as long as columns
 };
 
+/// Columns that a page shows at once; the others appear on request.
+inline constexpr std::size_t kMaxColumnsShown = 6;
+
+/// Whether each column is among the `most` that matter: columns of a higher priority go first, then those further to
+/// the right. All are, if there are no more than `most`.
+std::vector<bool> shown_columns(const Table& table, std::size_t most = kMaxColumnsShown);
+
+/// The table without the columns that say nothing in any row, for people. The first column stays, and so does every
+/// column of a table without rows.
+Table without_empty_columns(const Table& table);
+
+/// What the rows are sorted by: the cell's number, the mean or the value of an object, or nothing.
+std::optional<double> number_of(const TableCell& cell);
+
 struct Fact {
   std::string key;    ///< stable name in JSON
   std::string title;  ///< for people
@@ -97,6 +116,44 @@ class FactList {
   std::vector<Fact> facts;
 };
 
+/// The facts that say something, for people.
+std::vector<Fact> told_facts(const std::vector<Fact>& facts);
+
+/// Running text or a command in it: "`nanobench show RUN` prints ..." has two parts.
+struct TextPart {
+  std::string text;
+  bool is_code = false;
+};
+/// Splits at pairs of backticks, which are in no part. A backtick without a partner is text.
+std::vector<TextPart> text_parts(const std::string& text);
+
+/// A place to read on.
+struct Link {
+  std::string title;
+  std::string target;  ///< a file beside the document, or an address on the web
+};
+
+/// One answer in plain words, before all numbers.
+struct Card {
+  enum class Tone {
+    kBetter,  ///< proved
+    kWorse,   ///< proved
+    kSame,    ///< proved to be too small to matter
+    kOpen,    ///< nothing is proved
+    kPlain,   ///< no verdict
+  };
+  std::string key;      ///< stable name in JSON: "course", or the change
+  std::string title;    ///< what it is about
+  std::string text;     ///< that in some more words; may be empty
+  std::string verdict;  ///< in two or three words; may be empty
+  Tone tone = Tone::kPlain;
+  std::vector<std::string> lines = {};  ///< a sentence each
+  std::string link = {};                ///< of the title; empty: none
+};
+
+/// "better", "worse", "same", "open", "plain": stable names.
+const char* to_string(Card::Tone tone);
+
 /// The full data behind a chart, if it is too large for a table: blocks of plain numbers.
 struct FullData {
   struct Block {
@@ -117,6 +174,9 @@ struct Chart {
   Table data;              ///< each value a number, a string, a boolean or null
   FullData full;           ///< no blocks: the table is complete
   std::string file;        ///< name of the document's drawing of it; empty: none
+  /// Curves of runs that readers zoom, smooth and group; `data` and `full` are those of loss_chart().
+  bool is_curves = false;
+  std::string still = {};  ///< a plain SVG drawing for readers without scripts (reports/charts/stills.h); may be empty
 };
 
 struct Section {
@@ -127,6 +187,8 @@ struct Section {
   std::vector<Table> tables;
   std::vector<Chart> charts;
   std::vector<std::string> reading;  ///< how to read its tables; folded where possible
+  std::vector<Link> links = {};      ///< where to read on
+  bool is_background = false;        ///< for those who doubt or repeat the numbers: folded where possible, not printed
 };
 
 /// The chart's specification with its data: what Vega-Lite draws.
@@ -141,12 +203,14 @@ struct NextStep {
 struct Document {
   std::string kind;  ///< "comparison", "run", "list_runs", ...: stable
   std::string title;
-  std::string headline;  ///< the answer in one or two sentences; may be empty
+  std::string headline;  ///< the answer in a few sentences; may be empty
   std::vector<Section> sections;
   std::vector<std::string> warnings;  ///< reasons to doubt the numbers
   std::vector<std::string> notes;     ///< further remarks on the numbers
   std::vector<std::string> reading;   ///< how to read the report; folded where possible
-  std::vector<NextStep> next;         ///< one to three; terminals print them last
+  std::vector<Card> cards = {};       ///< the answers, one by one
+  std::string lead = {};              ///< the part of the headline that no card repeats; empty: all of it
+  std::vector<NextStep> next = {};    ///< one to three; terminals print them last
 };
 
 /// Warnings that are always shown; further ones are folded or counted.

@@ -16,6 +16,8 @@ TableCell arm_verdict_cell(const ArmEffect& effect);
 TableCell arm_difference_cell(const ArmEffect& effect, double unit, int digits);
 /// One end of the interval, in the same way.
 TableCell arm_bound_cell(const ArmEffect& effect, double ConfidenceInterval::*end, double unit, int digits);
+/// The answer about each arm; none for very many.
+std::vector<Card> arm_cards(const ArmComparison& comparison);
 /// A p-value; small ones as "1.2e-6".
 TableCell arm_p_cell(const std::optional<double>& p);
 

@@ -212,7 +212,7 @@ std::vector<std::string> mix_warnings(const ArmComparison& comparison) {
   return warnings;
 }
 
-Section chart_section(const ArmComparison& comparison) {
+std::optional<Chart> curves_of(const ArmComparison& comparison) {
   std::vector<LossLine> lines;
   for (const LogArm& arm : comparison.arms) {
     LossLine& line = lines.emplace_back();
@@ -221,9 +221,13 @@ Section chart_section(const ArmComparison& comparison) {
       if (curve.points.size() > 1) line.runs.push_back({.name = curve.name, .points = curve.points});
     }
   }
-  Section section{.title = "Charts"};
-  for (std::optional<Chart>& chart : std::array{arm_loss_chart(comparison), loss_chart(lines, "log")}) {
-    if (chart) section.charts.push_back(std::move(*chart));
+  return loss_chart(lines, "log");
+}
+
+Section section_of(const std::string& title, const std::vector<std::optional<Chart>>& charts) {
+  Section section{.title = title};
+  for (const std::optional<Chart>& chart : charts) {
+    if (chart) section.charts.push_back(*chart);
   }
   return section;
 }
@@ -261,11 +265,14 @@ TableCell arm_p_cell(const std::optional<double>& p) {
 Document arms_report(const ArmComparison& comparison, bool has_charts) {
   Document document{.kind = "arms", .title = "Arms of logs against a control"};
   document.headline = arms_headline(comparison);
-  Section body;
+  document.cards = arm_cards(comparison);
+  if (has_charts) document.sections.push_back(section_of("The effects", {arm_effects_chart(comparison)}));
+  Section body{.title = "What was measured"};
   body.tables.push_back(loss_table(comparison));
   for (Table& table : time_tables(comparison)) body.tables.push_back(std::move(table));
   document.sections.push_back(std::move(body));
-  if (has_charts) document.sections.push_back(chart_section(comparison));
+  if (has_charts)
+    document.sections.push_back(section_of("Losses and curves", {arm_loss_chart(comparison), curves_of(comparison)}));
   document.warnings = comparison.problems;
   for (std::string& warning : mix_warnings(comparison)) document.warnings.push_back(std::move(warning));
   for (const LogArm& arm : comparison.arms) {

@@ -478,7 +478,7 @@ void add_bench_warnings(const BenchData& data, std::vector<std::string>& warning
 
 /// The plan's own command with this number of runs.
 std::string command_with_runs(const results::PlanRecord& plan, int runs) {
-  std::vector<std::string> words = {"nanobench", "bench", "--runs", std::to_string(runs)};
+  std::vector<std::string> words = {"bench", "--runs", std::to_string(runs)};
   bool is_of_command = false;  // after --
   for (std::size_t i = 2; i < plan.argv.size(); ++i) {
     const std::string& word = plan.argv[i];
@@ -494,8 +494,10 @@ std::string command_with_runs(const results::PlanRecord& plan, int runs) {
   return shell_words(words);
 }
 
-/// The measurement that decides what is open and can be decided; empty if there is none.
-std::string next_step(const BenchData& data) {
+/// The measurement that decides what is open and can be decided, if there is one, and the page.
+std::vector<NextStep> bench_next_steps(const BenchData& data) {
+  const NextStep page = {.command = "report --plan " + std::to_string(data.plan.id) + " --out bench.html",
+                         .gain = "the page with every metric and interval"};
   int rounds = 0;
   std::vector<std::string> names;
   for (const EffectResult& effect : data.effects) {
@@ -508,11 +510,13 @@ std::string next_step(const BenchData& data) {
     rounds = std::max(rounds, *needed);
     names.push_back(effect.contrast.effect);
   }
-  if (names.empty() || data.plan.argv.size() < 2) return "";
+  if (names.empty() || data.plan.argv.size() < 2) return {page};
   double round_s = 0.0;
   for (const Comparison& row : data.table.rows) round_s += row.clock_ms.mean.value_or(0.0) / 1000.0;
-  return "Next: " + command_with_runs(data.plan, rounds) + " (about " + format_duration(rounds * round_s) +
-         ") probably decides " + listed_first(names, kNamedEffects) + ".";
+  return {{.command = command_with_runs(data.plan, rounds),
+           .gain = "about " + format_duration(rounds * round_s) + "; probably decides " +
+                   listed_first(names, kNamedEffects)},
+          page};
 }
 
 std::vector<std::string> bench_reading(const BenchData& data) {
@@ -575,8 +579,7 @@ Document bench_report(const results::Store& store, const results::PlanRecord& pl
   if (!data.effects.empty()) section.tables.push_back(contrasts_table(data));
   if (std::optional<Table> metrics = metrics_table(store, data)) section.tables.push_back(*std::move(metrics));
   if (has_runs) section.tables.push_back(runs_table(store, data));
-  if (const std::string next = next_step(data); !next.empty())
-    document.sections.emplace_back().paragraphs.push_back(next);
+  document.next = bench_next_steps(data);
   add_bench_warnings(data, document.warnings);
   document.reading = bench_reading(data);
   return document;

@@ -340,6 +340,14 @@ void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entr
   document.sections.insert(last, std::move(section));
 }
 
+void add_ledger_link(Document& document, const std::vector<LedgerEntry>& entries, const std::string& file) {
+  Section section{.title = "Claims about these records", .paragraphs = {ledger_headline(entries)}};
+  section.links.push_back({.title = "The claims, one by one", .target = file});
+  const auto place = std::find_if(document.sections.begin(), document.sections.end(),
+                                  [](const Section& other) { return other.is_background; });
+  document.sections.insert(place, std::move(section));
+}
+
 Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale) {
   Document document{.kind = "claims_ledger", .title = "Claims, settled by measurement"};
   document.headline = ledger_headline(entries);

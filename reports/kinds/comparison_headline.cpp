@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -6,6 +7,16 @@
 #include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
+
+std::string nats_text(double nats) {
+  return format_significant(nats, 2) + " nats";
+}
+
+std::string ratio_text(double log_ratio) {
+  return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
+                                   : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
+}
+
 namespace {
 
 using Status = SeedsForVerdict::Status;
@@ -103,6 +114,10 @@ std::string single_headline(const Tally& tally, const std::string& place) {
   return open_clauses(tally).front() + ".";
 }
 
+bool has_results(const ComparisonTable& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const Comparison& row) { return row.completed > 0; });
+}
+
 /// One metric of the single changes.
 struct MetricTally {
   std::vector<std::string> better, worse, unchanged, indicated;  ///< names
@@ -141,46 +156,66 @@ std::string named(const std::vector<std::string>& names, std::size_t most = kFew
   return text;
 }
 
-/// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
-template <class Format>
-std::string metric_sentence(const std::string& subject, const char* better, const char* worse, const MetricTally& tally,
-                            std::size_t most_names, double max_bound, Format bound) {
+/// How the results of one metric are worded.
+struct MetricWords {
+  const char* subject;
+  const char* better;
+  const char* worse;
+  double max_bound;  ///< a larger one bounds nothing
+  std::string (*bound)(double);
+};
+
+constexpr double kMaxLogRatio = 2.302585092994046;  // a factor of ten bounds nothing
+
+constexpr MetricWords kLossWords = {"Val loss", "better", "worse", kInfinity, nats_text};
+constexpr MetricWords kTimeWords = {"Training time", "shorter", "longer", kMaxLogRatio, ratio_text};
+
+/// "better with a and b", "each other change is worth at most 0.0031 nats": what is proved, then what is not.
+std::vector<std::string> metric_clauses(const MetricWords& words, const MetricTally& tally, std::size_t most_names) {
   std::vector<std::string> clauses;
-  if (!tally.better.empty()) clauses.push_back(std::string(better) + " with " + named(tally.better, most_names));
-  if (!tally.worse.empty()) clauses.push_back(std::string(worse) + " with " + named(tally.worse, most_names));
+  if (!tally.better.empty()) clauses.push_back(std::string(words.better) + " with " + named(tally.better, most_names));
+  if (!tally.worse.empty()) clauses.push_back(std::string(words.worse) + " with " + named(tally.worse, most_names));
   if (!tally.unchanged.empty()) clauses.push_back("unchanged by " + named(tally.unchanged, most_names));
   if (!tally.indicated.empty()) clauses.push_back("a change is indicated by " + named(tally.indicated));
-  if (tally.open > 0 && !(tally.bound < max_bound)) {
+  if (tally.open > 0 && !(tally.bound < words.max_bound)) {
     if (clauses.empty()) clauses.emplace_back("nothing is proved, and nothing is bounded");
   } else if (tally.open > 0) {
-    const std::string limit = "at most " + bound(tally.bound);
+    const std::string limit = "at most " + words.bound(tally.bound);
     clauses.push_back(clauses.empty() ? "nothing is proved; each change is worth " + limit
                                       : "each other change is worth " + limit);
   }
   if (!tally.unstable.empty())
     clauses.push_back("nothing is known of " + named(tally.unstable) +
                       ", whose runs scatter far more than the others'");
-  return clauses.empty() ? "" : subject + ": " + joined(clauses, "; ") + ".";
+  return clauses;
 }
 
-constexpr double kMaxLogRatio = 2.302585092994046;  // a factor of ten bounds nothing
+/// "Val loss: better with a and b; each other change is worth at most 0.0031 nats." Empty without any statement.
+std::string metric_sentence(const MetricWords& words, const MetricTally& tally, std::size_t most_names) {
+  const std::vector<std::string> clauses = metric_clauses(words, tally, most_names);
+  return clauses.empty() ? "" : words.subject + std::string(": ") + joined(clauses, "; ") + ".";
+}
 
-/// What is proved of the losses and of the times alone.
-std::string metrics_headline(const std::vector<EffectResult>& effects, std::size_t most_names) {
+struct MetricTallies {
   MetricTally loss, time;
+};
+
+MetricTallies metric_tallies(const std::vector<EffectResult>& effects) {
+  MetricTallies tallies;
   const double alpha = EffectRules{}.alpha;
   for (const EffectResult& effect : effects) {
     if (!effect.verdict) continue;
-    loss.add(effect.contrast.effect, effect.loss, alpha);
-    if (effect.other_code.empty()) time.add(effect.contrast.effect, effect.log_time, alpha);
+    tallies.loss.add(effect.contrast.effect, effect.loss, alpha);
+    if (effect.other_code.empty()) tallies.time.add(effect.contrast.effect, effect.log_time, alpha);
   }
-  std::vector<std::string> sentences = {
-      metric_sentence("Val loss", "better", "worse", loss, most_names, kInfinity,
-                      [](double nats) { return format_significant(nats, 2) + " nats"; }),
-      metric_sentence("Training time", "shorter", "longer", time, most_names, kMaxLogRatio, [](double log_ratio) {
-        return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
-                                         : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
-      })};
+  return tallies;
+}
+
+/// What is proved of the losses and of the times alone.
+std::string metrics_headline(const std::vector<EffectResult>& effects, std::size_t most_names) {
+  const MetricTallies tallies = metric_tallies(effects);
+  std::vector<std::string> sentences = {metric_sentence(kLossWords, tallies.loss, most_names),
+                                        metric_sentence(kTimeWords, tallies.time, most_names)};
   std::erase(sentences, "");
   return joined(sentences, " ");
 }
@@ -268,23 +303,76 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
   return joined(clauses, "; ") + ".";
 }
 
+namespace {
+
+std::string plan_answer(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                        const ComparisonTable& table, const std::vector<EffectResult>& effects,
+                        const std::vector<std::optional<SeedsForVerdict>>& needed) {
+  if (!has_results(table)) return "Nothing has been measured yet.";
+  const bool is_list = plan.design == results::Design::kLeaveOneOut;
+  const std::string answer = effects_headline(effects, needed, place_of(cells), is_list);
+  if (!answer.empty()) return answer;
+  return plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
+                                             : "This design judges no single change.";
+}
+
+}  // namespace
+
 std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                 const ComparisonTable& table, const std::vector<EffectResult>& effects,
                                 const std::vector<std::optional<SeedsForVerdict>>& needed) {
   const bool is_list = plan.design == results::Design::kLeaveOneOut;
-  std::string answer = effects_headline(effects, needed, place_of(cells), is_list);
-  int completed = 0;
-  for (const Comparison& row : table.rows) completed += row.completed;
-  if (completed == 0) answer = "Nothing has been measured yet.";
-  if (answer.empty()) {
-    answer = plan.design == results::Design::kAA ? "The cells are identical but for noise, so no change is judged."
-                                                 : "This design judges no single change.";
-  }
   std::vector<std::string> sentences = {
-      answer, completed > 0 ? metrics_headline(effects, is_list ? kManyNames : kFewNames) : "",
+      plan_answer(plan, cells, table, effects, needed),
+      has_results(table) ? metrics_headline(effects, is_list ? kManyNames : kFewNames) : "",
       plan.design == results::Design::kHistory ? course_of(table) : "", gaps_of(table)};
   std::erase(sentences, "");
   return joined(sentences, " ");
+}
+
+std::string comparison_lead(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                            const ComparisonTable& table, const std::vector<EffectResult>& effects,
+                            const std::vector<std::optional<SeedsForVerdict>>& needed) {
+  const std::string gaps = gaps_of(table);
+  return plan_answer(plan, cells, table, effects, needed) + (gaps.empty() ? "" : " " + gaps);
+}
+
+namespace {
+
+/// "each other change is worth at most 3 %" as a sentence of its own.
+std::string sentence_of(std::string clause) {
+  clause.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(clause.front())));
+  return clause + ".";
+}
+
+Card metric_card(const std::string& key, const MetricWords& words, const MetricTally& tally) {
+  Card card{.key = key, .title = words.subject, .text = "", .verdict = ""};
+  std::vector<std::string> counts;
+  const auto add = [&](std::size_t count, const char* word) {
+    if (count > 0) counts.push_back(std::to_string(count) + " " + word);
+  };
+  add(tally.better.size(), words.better);
+  add(tally.worse.size(), words.worse);
+  add(tally.unchanged.size(), "the same");
+  add(static_cast<std::size_t>(tally.open) + tally.unstable.size(), "open");
+  card.verdict = joined(counts);
+  for (std::string& clause : metric_clauses(words, tally, kManyNames))
+    card.lines.push_back(sentence_of(std::move(clause)));
+  return card;
+}
+
+}  // namespace
+
+std::vector<Card> metric_cards(const std::vector<EffectResult>& effects) {
+  const MetricTallies tallies = metric_tallies(effects);
+  std::vector<Card> cards = {metric_card("val_loss", kLossWords, tallies.loss),
+                             metric_card("training_time", kTimeWords, tallies.time)};
+  std::erase_if(cards, [](const Card& card) { return card.lines.empty(); });
+  return cards;
+}
+
+std::string course_text(const ComparisonTable& table) {
+  return course_of(table);
 }
 
 }  // namespace nanobench::reports

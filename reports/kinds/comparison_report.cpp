@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/base/text.h"
@@ -126,7 +127,7 @@ TableCell count_of(const Comparison& row) {
 
 /// What the row is, and why it may be empty.
 TableCell changed_cell(const Comparison& row) {
-  TableCell cell = text_cell(row.changed);
+  TableCell cell = titled_cell(row.title.empty() ? row.changed : row.title, row.changed);
   if (!row.reasons.empty()) {
     cell.detail = "FAILED: " + joined(row.reasons, "; ");
   } else if (row.completed == 0 && row.unfinished > 0) {
@@ -155,8 +156,10 @@ std::vector<Column> columns() {
 }
 
 std::vector<TableCell> cells_of(const Comparison& row) {
+  TableCell label = text_cell(row.label);
+  label.link = row.link;
   return {
-      text_cell(row.label),
+      std::move(label),
       changed_cell(row),
       watched_cell(row.val_loss, row.outliers.val_loss, loss_text),
       change_cell(row.val_loss_change),
@@ -377,30 +380,66 @@ PhaseTimes phase_times(const results::Store& store, const CellMeasures& cell) {
 }
 
 /// Charts with nothing to show are left out.
-Section chart_section(const results::Store& store, const results::PlanRecord& plan,
-                      const std::vector<CellMeasures>& cells, const ComparisonTable& table,
-                      const std::vector<EffectResult>& effects) {
-  Section section;
-  const auto add = [&](std::optional<Chart> chart) {
+Section charts_of(const std::string& title, std::vector<std::optional<Chart>> charts) {
+  Section section{.title = title};
+  for (std::optional<Chart>& chart : charts) {
     if (chart) section.charts.push_back(std::move(*chart));
-  };
-  add(speed_chart(plan, table));
-  add(effects_chart(effects));
-  add(interaction_chart(effects));
-  add(loss_chart(cells));
-  std::vector<PhaseTimes> phases;
-  for (const CellMeasures& cell : cells) phases.push_back(phase_times(store, cell));
-  add(phase_chart(phases));
-  add(memory_chart(table));
-  add(order_chart(cells));
+  }
   return section;
 }
 
+/// How the training clock of the official model changed with each effect's record.
+std::map<std::string, double> published_times(const ComparisonTable& table, const std::vector<EffectResult>& effects) {
+  std::map<std::string, std::optional<double>> seconds;
+  for (const Comparison& row : table.rows) seconds[row.label] = row.published_train_s;
+  std::map<std::string, double> ratios;
+  for (const EffectResult& effect : effects) {
+    const std::optional<ComparedCells> cells = compared_cells(effect.contrast);
+    if (!cells) continue;
+    const std::optional<double> from = seconds[cells->from], to = seconds[cells->to];
+    if (from && to && *from > 0.0 && *to > 0.0) ratios[effect.contrast.effect] = *to / *from;
+  }
+  return ratios;
+}
+
+Section machine_charts(const results::Store& store, const std::vector<CellMeasures>& cells,
+                       const ComparisonTable& table) {
+  std::vector<PhaseTimes> phases;
+  for (const CellMeasures& cell : cells) phases.push_back(phase_times(store, cell));
+  Section section = charts_of("Times, memory, and the order of the runs",
+                              {phase_chart(phases), memory_chart(table), order_chart(cells)});
+  section.is_background = true;
+  return section;
+}
+
+/// The order of a page: the effects, the numbers, the curves, how they were measured, and what only some ask for.
+///   document   with the head as its first section
+void arrange_page(Document& document, const results::Store& store, const results::PlanRecord& plan,
+                  const std::vector<CellMeasures>& cells, const ComparisonTable& table,
+                  const std::vector<EffectResult>& effects) {
+  Section head = std::move(document.sections.front());
+  head.title = "How it was measured";
+  std::vector<Section> page = {charts_of(
+      "The effects", {effects_chart(plan, effects, published_times(table, effects)), interaction_chart(effects)})};
+  std::move(document.sections.begin() + 1, document.sections.end(), std::back_inserter(page));
+  page.push_back(charts_of("Speed", {speed_chart(plan, table)}));
+  page.push_back(charts_of("Loss curves", {loss_chart(cells)}));
+  page.push_back(std::move(head));
+  page.push_back(machine_charts(store, cells, table));
+  std::erase_if(page, [](const Section& section) {
+    return section.charts.empty() && section.tables.empty() && section.facts.empty() && section.paragraphs.empty();
+  });
+  document.sections = std::move(page);
+}
+
 Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                   const ComparisonTable& table, const std::vector<EffectResult>& effects, const EffectRules& rules) {
+                   const ComparisonTable& table, const std::vector<EffectResult>& effects, const EffectRules& rules,
+                   const std::map<std::string, CountedCost>& costs) {
   Document document{.kind = "comparison", .title = plan.title.empty() ? plan.suite : plan.title};
   const auto needed = seeds_needed(effects, final_rules_of(plan, rules));
   document.headline = comparison_headline(plan, cells, table, effects, needed);
+  document.cards = verdict_cards(plan, table, effects, needed, costs, rules);
+  if (!document.cards.empty()) document.lead = comparison_lead(plan, cells, table, effects, needed);
   document.sections.push_back(head_of(plan, cells, table));
   if (plan.design == results::Design::kScreening) {
     const Screening screening = screened_effects(cells);
@@ -412,7 +451,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   }
   Table rows{.id = "rows", .columns = columns()};
   for (const Comparison& row : table.rows) rows.rows.push_back(cells_of(row));
-  Section body;
+  Section body{.title = "What was measured"};
   body.tables.push_back(std::move(rows));
   document.sections.push_back(std::move(body));
   if (!plan.contrasts.empty()) document.sections.push_back(contrast_section(plan.contrasts, effects, needed));
@@ -432,7 +471,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
 
 Document comparison_report(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                            const ComparisonTable& table) {
-  return report_of(plan, cells, table, analyse_effects(plan, cells), {});
+  return report_of(plan, cells, table, analyse_effects(plan, cells), {}, {});
 }
 
 Document comparison_report(const results::Store& store, const results::PlanRecord& plan,
@@ -444,24 +483,25 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
                                             .earlier_loss = earlier_loss_spread(store, plan),
                                             .judges_by_earlier = options.uses_earlier_spread});
   const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
-  Document document = report_of(plan, cells, table, effects, rules);
+  Document document = report_of(plan, cells, table, effects, rules, counted_costs(store, cells));
   document.next =
       next_steps(plan, cells, effects, seeds_needed(effects, final_rules_of(plan, rules)), run_seconds(store, cells));
-  if (std::optional<Section> phases = schedule_section(step_phases(store, cells, table)))
-    document.sections.push_back(std::move(*phases));
+  if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
+  const auto add_background = [&](std::optional<Section> section) {
+    if (!section) return;
+    section->is_background = true;
+    document.sections.push_back(std::move(*section));
+  };
+  add_background(schedule_section(step_phases(store, cells, table)));
   if (rules.judges_by_earlier && rules.earlier_loss) {
     document.notes.push_back("As asked, losses are also judged by the spread of earlier plans: " +
                              format_significant(rules.earlier_loss->sd, 3) + " nats with " +
                              format_significant(rules.earlier_loss->df, 3) + " degrees of freedom.");
   }
-  if (options.has_charts) document.sections.push_back(chart_section(store, plan, cells, table, effects));
-  if (options.has_charts || options.has_provenance) {
-    if (std::optional<Section> diagnostics = diagnostic_section(plan, cells, rules, effects))
-      document.sections.push_back(std::move(*diagnostics));
-  }
+  if (options.has_charts || options.has_provenance) add_background(diagnostic_section(plan, cells, rules, effects));
   if (!options.has_provenance) return document;
-  if (std::optional<Section> disturbed = disturbance_section(cells)) document.sections.push_back(std::move(*disturbed));
-  document.sections.push_back(provenance_section(store, plan, cells));
+  add_background(disturbance_section(cells));
+  add_background(provenance_section(store, plan, cells));
   return document;
 }
 

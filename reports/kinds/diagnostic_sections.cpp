@@ -79,7 +79,9 @@ std::optional<Section> diagnostic_section(const results::PlanRecord& plan, const
   Table influences = influence_table(influential_runs(plan, cells, rules, effects));
   if (!influences.rows.empty()) section.tables.push_back(std::move(influences));
   const PlanEffects responses(cells, static_cast<int>(plan.contrasts.size()), rules.weights);
-  for (std::optional<Chart>& chart : residual_charts(responses)) {
+  std::vector<std::string> names;
+  for (const CellMeasures& cell : cells) names.push_back(cell.cell.label);
+  for (std::optional<Chart>& chart : residual_charts(responses, names)) {
     if (chart) section.charts.push_back(std::move(*chart));
   }
   return section;

@@ -184,6 +184,9 @@ std::string ledger_headline(const std::vector<LedgerEntry>& entries);
 /// Adds the ledger to another report as a section before its last one.
 void add_ledger_section(Document& document, const std::vector<LedgerEntry>& entries, const std::string& scale);
 
+/// Adds the ledger's answer with a link to a page of its own, before the sections that only some ask for.
+void add_ledger_link(Document& document, const std::vector<LedgerEntry>& entries, const std::string& file);
+
 /// An audit of speedrun logs: one row per group, with its flags. `has_runs` adds a table with one row per run;
 /// `has_charts` adds charts for formats that show them.
 Document audit_report(const Audit& audit, bool has_runs = false, bool has_charts = false);

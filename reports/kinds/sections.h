@@ -10,6 +10,7 @@
 #include "reports/comparison/comparison.h"
 #include "reports/document/document.h"
 #include "reports/effects/attribution.h"
+#include "reports/effects/counted_changes.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/influence.h"
 #include "reports/effects/screened_effects.h"
@@ -42,6 +43,28 @@ std::string effects_headline(const std::vector<EffectResult>& effects,
 std::string comparison_headline(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                 const ComparisonTable& table, const std::vector<EffectResult>& effects,
                                 const std::vector<std::optional<SeedsForVerdict>>& needed);
+
+/// The part of the same that no card repeats: how many changes pay, and which runs are missing.
+std::string comparison_lead(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                            const ComparisonTable& table, const std::vector<EffectResult>& effects,
+                            const std::vector<std::optional<SeedsForVerdict>>& needed);
+/// "From record12 to record18 the step became 1.19 times as fast and val loss rose by 0.0155."; empty without results.
+std::string course_text(const ComparisonTable& table);
+
+/// "0.0031 nats"
+std::string nats_text(double nats);
+/// Of a log ratio of at least 0: "3 %", or "a factor of 2.4".
+std::string ratio_text(double log_ratio);
+
+/// The answers about each change, or about each metric where the changes are many; then the whole course, the likely
+/// order, and what was counted. Empty if no effect is judged.
+///   costs   counted_costs() of the cells; may be empty
+std::vector<Card> verdict_cards(const results::PlanRecord& plan, const ComparisonTable& table,
+                                const std::vector<EffectResult>& effects,
+                                const std::vector<std::optional<SeedsForVerdict>>& needed,
+                                const std::map<std::string, CountedCost>& costs, const EffectRules& rules);
+/// What is proved of the losses and of the times of many changes, and bounds for the others.
+std::vector<Card> metric_cards(const std::vector<EffectResult>& effects);
 
 /// The answer of a leave-one-out: which techniques pay, do nothing, cost, and are undecided, by the time to the same
 /// loss and by the loss alone; nullopt if fewer than two are judged.

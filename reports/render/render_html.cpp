@@ -11,24 +11,53 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr std::size_t kMaxShownColumns = 240;  ///< of running text in a table; longer text shows only its beginning
-constexpr std::size_t kShownColumns = 120;
+constexpr std::size_t kMaxShownWidth = 240;  ///< of running text in a table; longer text shows only its beginning
+constexpr std::size_t kShownWidth = 120;
 constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is built when it is opened
 constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in its own frame, under its header
 
+/// Text with commands in it.
+std::string prose_html(const std::string& text) {
+  std::string out;
+  for (const TextPart& part : text_parts(text))
+    out += part.is_code ? "<code>" + escape_markup(part.text) + "</code>" : escape_markup(part.text);
+  return out;
+}
+
+/// Only addresses that cannot run anything: pages on the web and files beside this one.
+bool is_safe(const std::string& target) {
+  if (target.starts_with("https://")) return true;
+  return !target.empty() && target.find_first_of(":\\") == std::string::npos && target.front() != '/';
+}
+
+std::string link_html(const std::string& html, const std::string& target) {
+  return is_safe(target) ? "<a href=\"" + escape_markup(target) + "\">" + html + "</a>" : html;
+}
+
+std::string detail_html(const TableCell& cell) {
+  return cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>";
+}
+
 std::string cell_html(const TableCell& cell) {
-  return escape_markup(cell.text) + (cell.detail.empty() ? "" : "<small>" + escape_markup(cell.detail) + "</small>");
+  return link_html(escape_markup(cell.text), cell.link) + detail_html(cell);
 }
 
-/// The beginning of a long text, which opens on request: one row must not push the others off the screen.
-std::string long_cell_html(const TableCell& cell) {
-  return "<details class=\"long\"><summary>" + escape_markup(shortened(cell.text, kShownColumns)) + "</summary>" +
-         cell_html(cell) + "</details>";
+/// A short text that opens on request: one row must not push the others off the screen.
+std::string opening_html(const std::string& title, const std::string& rest, const std::string& detail) {
+  return "<details class=\"long\"><summary>" + escape_markup(title) + "</summary>" + rest + "</details>" + detail;
 }
 
-std::string class_of(const Column& column) {
-  if (column.is_number) return " class=\"number\"";
-  return column.wraps ? " class=\"wide\"" : "";
+std::string cell_html(const Column& column, const TableCell& cell) {
+  if (!cell.more.empty()) return opening_html(cell.text, escape_markup(cell.more), detail_html(cell));
+  const bool is_long = column.wraps && display_width(cell.text) > kMaxShownWidth;
+  return is_long ? opening_html(shortened(cell.text, kShownWidth), cell_html(cell), "") : cell_html(cell);
+}
+
+/// The classes of a column's cells: "extra" ones appear on request.
+std::string class_of(const Column& column, bool is_shown) {
+  std::string names = column.is_number ? "number" : column.wraps ? "wide" : "";
+  if (!is_shown) names += names.empty() ? "extra" : " extra";
+  return names.empty() ? "" : " class=\"" + names + "\"";
 }
 
 /// A scrolling frame that keyboards can reach and screen readers can name.
@@ -37,28 +66,55 @@ std::string scroll_tag(const std::string& name, std::size_t rows) {
          "\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape_markup(name) + "\">";
 }
 
-void add_table(std::string& out, const Table& table, const std::string& name) {
-  out += scroll_tag(name, table.rows.size()) + "<table>\n<thead><tr>";
-  for (const Column& column : table.columns) {
-    out += "<th scope=\"col\"" + class_of(column) + ">" + escape_markup(column.title) + "</th>";
+/// What a script sorts the rows by, where the text does not show it.
+std::string key_of(const Column& column, const TableCell& cell) {
+  const std::optional<double> number = column.is_number ? number_of(cell) : std::nullopt;
+  return number ? " data-key=\"" + core::safe_dump(core::OrderedJson(*number)) + "\"" : "";
+}
+
+void add_rows(std::string& out, const Table& table, const std::vector<bool>& shown) {
+  out += "<table>\n<thead><tr>";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    out += "<th scope=\"col\"" + class_of(column, shown[i]) + ">" + escape_markup(column.title) + "</th>";
   }
   out += "</tr></thead>\n<tbody>\n";
   for (const std::vector<TableCell>& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const bool is_long = table.columns[i].wraps && display_width(row.at(i).text) > kMaxShownColumns;
-      out += "<td" + class_of(table.columns[i]) + ">" + (is_long ? long_cell_html(row[i]) : cell_html(row.at(i))) +
-             "</td>";
+      const Column& column = table.columns[i];
+      out += "<td" + class_of(column, shown[i]) + key_of(column, row.at(i)) + ">" + cell_html(column, row[i]) + "</td>";
     }
     out += "</tr>\n";
   }
   out += "</tbody></table></div>\n";
 }
 
+void add_table(std::string& out, const Table& table, const std::string& name) {
+  out += scroll_tag(name, table.rows.size());
+  add_rows(out, table, std::vector<bool>(table.columns.size(), true));
+}
+
+/// The columns that matter; a box, which needs no script, shows the others.
+void add_section_table(std::string& out, const Table& whole, const std::string& name) {
+  const Table table = without_empty_columns(whole);
+  const std::vector<bool> shown = shown_columns(table);
+  const bool has_more = std::find(shown.begin(), shown.end(), false) != shown.end();
+  const std::string id = escape_markup(table.id);
+  out += "<div class=\"table\" id=\"table_" + id + "\">\n";
+  if (has_more) {
+    out += "<input type=\"checkbox\" class=\"all\" id=\"all_" + id + "\"><label for=\"all_" + id + "\">All " +
+           std::to_string(table.columns.size()) + " columns</label>\n";
+  }
+  out += scroll_tag(name, table.rows.size());
+  add_rows(out, table, shown);
+  out += "</div>\n";
+}
+
 void add_list(std::string& out, const std::vector<std::string>& items) {
   if (items.empty()) return;
   out += "<ul class=\"notes\">\n";
-  for (const std::string& item : items) out += "<li>" + escape_markup(item) + "</li>\n";
+  for (const std::string& item : items) out += "<li>" + prose_html(item) + "</li>\n";
   out += "</ul>\n";
 }
 
@@ -82,19 +138,41 @@ void add_warnings(std::string& out, const std::vector<std::string>& warnings) {
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);
   if (lines.size() == 1) {
-    out += "<p class=\"warning\"><strong>Warning:</strong> " + escape_markup(lines.front()) + "</p>\n";
+    out += "<p class=\"warning\"><strong>Warning:</strong> " + prose_html(lines.front()) + "</p>\n";
     return;
   }
   out += "<div class=\"warning\"><strong>" + std::to_string(lines.size()) + " warnings</strong>\n<ul>\n";
   const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
-  for (std::size_t i = 0; i < shown; ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
+  for (std::size_t i = 0; i < shown; ++i) out += "<li>" + prose_html(lines[i]) + "</li>\n";
   out += "</ul>\n";
   if (lines.size() > shown) {
     out += "<details><summary>" + std::to_string(lines.size() - shown) + " more</summary>\n<ul>\n";
-    for (std::size_t i = shown; i < lines.size(); ++i) out += "<li>" + escape_markup(lines[i]) + "</li>\n";
+    for (std::size_t i = shown; i < lines.size(); ++i) out += "<li>" + prose_html(lines[i]) + "</li>\n";
     out += "</ul>\n</details>\n";
   }
   out += "</div>\n";
+}
+
+/// A line does not end between a number and its "%".
+std::string with_whole_numbers(std::string html) {
+  for (std::size_t at = html.find(" %"); at != std::string::npos; at = html.find(" %", at))
+    html.replace(at, 1, "&nbsp;");
+  return html;
+}
+
+/// The answers side by side.
+void add_cards(std::string& out, const std::vector<Card>& cards) {
+  if (cards.empty()) return;
+  out += "<ul class=\"cards\" aria-label=\"The answers\">\n";
+  for (const Card& card : cards) {
+    out += std::string("<li class=\"card ") + to_string(card.tone) + "\">\n<strong>" +
+           link_html(escape_markup(card.title), card.link) + "</strong>\n";
+    if (!card.verdict.empty()) out += "<span class=\"badge\">" + escape_markup(card.verdict) + "</span>\n";
+    if (!card.text.empty()) out += "<p class=\"about\">" + escape_markup(card.text) + "</p>\n";
+    for (const std::string& line : card.lines) out += "<p>" + with_whole_numbers(prose_html(line)) + "</p>\n";
+    out += "</li>\n";
+  }
+  out += "</ul>\n";
 }
 
 /// JSON that is safe inside a script element.
@@ -152,9 +230,10 @@ void add_chart(std::string& out, const Chart& chart, const char* heading) {
   const std::string table_name = chart.title + ": the data";
   const bool is_long = chart.data.rows.size() > kMaxStaticRows;
   out += "<figure id=\"chart_" + escape_markup(chart.id) + "\" data-chart=\"" + escape_markup(chart.id) +
-         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\">\n<" + heading + ">" +
-         escape_markup(chart.title) + "</" + heading + ">\n<div class=\"plot\"></div>\n<figcaption>" +
-         escape_markup(chart.text) + "</figcaption>\n";
+         "\" data-columns=\"" + escape_markup(columns_json(chart.data)) + "\"" +
+         (chart.is_curves ? " data-curves" : "") + ">\n<" + heading + ">" + escape_markup(chart.title) + "</" +
+         heading + ">\n<div class=\"plot\">" + chart.still + "</div>\n<figcaption>" + escape_markup(chart.text) +
+         "</figcaption>\n";
   out += "<div class=\"actions\"></div>\n";
   out += std::string("<details") + (is_long ? " data-fill" : "") + "><summary>The data as a table (" +
          std::to_string(chart.data.rows.size()) + " rows)</summary>";
@@ -168,25 +247,54 @@ void add_chart(std::string& out, const Chart& chart, const char* heading) {
   out += "</figure>\n";
 }
 
-void add_section(std::string& out, const Section& section) {
-  out += "<section>\n";
-  if (!section.title.empty()) out += "<h2>" + escape_markup(section.title) + "</h2>\n";
-  for (const std::string& paragraph : section.paragraphs) out += "<p>" + escape_markup(paragraph) + "</p>\n";
-  if (!section.facts.empty()) {
+/// What a section holds below its title.
+void add_content(std::string& out, const Section& section) {
+  for (const std::string& paragraph : section.paragraphs) out += "<p>" + prose_html(paragraph) + "</p>\n";
+  const std::vector<Fact> facts = told_facts(section.facts);
+  if (!facts.empty()) {
     out += "<dl>\n";
-    for (const Fact& fact : section.facts) {
+    for (const Fact& fact : facts) {
       out += "<dt>" + escape_markup(fact.title) + "</dt><dd>" + cell_html(fact.cell) + "</dd>\n";
     }
     out += "</dl>\n";
   }
   add_remarks(out, section.bullets);
+  const char* const heading = section.title.empty() ? "h2" : "h3";
   for (const Table& table : section.tables) {
-    if (!table.title.empty()) out += "<h2>" + escape_markup(table.title) + "</h2>\n";
-    add_table(out, table, table.title.empty() ? "Table" : table.title);
+    if (!table.title.empty())
+      out += std::string("<") + heading + ">" + escape_markup(table.title) + "</" + heading + ">\n";
+    const std::string& name = table.title.empty() ? section.title : table.title;
+    add_section_table(out, table, name.empty() ? "Table" : name);
   }
   add_folded(out, "How to read this table", section.reading);
-  for (const Chart& chart : section.charts) add_chart(out, chart, section.title.empty() ? "h2" : "h3");
-  out += "</section>\n";
+  for (const Chart& chart : section.charts) add_chart(out, chart, heading);
+  for (const Link& link : section.links) out += "<p>" + link_html(escape_markup(link.title), link.target) + "</p>\n";
+}
+
+std::string anchor_of(std::size_t section) {
+  return "section_" + std::to_string(section + 1);
+}
+
+void add_section(std::string& out, const Section& section, std::size_t number) {
+  out += "<section id=\"" + anchor_of(number) + "\"" + (section.is_background ? " class=\"background\"" : "") + ">\n";
+  if (!section.title.empty()) out += "<h2>" + escape_markup(section.title) + "</h2>\n";
+  const bool is_folded = section.is_background && !section.title.empty();
+  if (is_folded) out += "<details class=\"part\"><summary>Open this part</summary>\n";
+  add_content(out, section);
+  out += is_folded ? "</details>\n</section>\n" : "</section>\n";
+}
+
+/// Links to the sections, if there are enough to get lost in.
+void add_contents(std::string& out, const std::vector<Section>& sections) {
+  constexpr std::ptrdiff_t kMinSections = 4;
+  const auto has_title = [](const Section& section) { return !section.title.empty(); };
+  if (std::count_if(sections.begin(), sections.end(), has_title) < kMinSections) return;
+  out += "<nav aria-label=\"Contents\">\n<ul>\n";
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (sections[i].title.empty()) continue;
+    out += "<li><a href=\"#" + anchor_of(i) + "\">" + escape_markup(sections[i].title) + "</a></li>\n";
+  }
+  out += "</ul>\n</nav>\n";
 }
 
 bool has_charts(const Document& document) {
@@ -229,9 +337,12 @@ std::string render_html(const Document& document) {
   out += "<title>" + escape_markup(document.title) + "</title>\n<style>\n";
   out.append(page_style().text).append("</style>\n</head>\n<body>\n<main>\n");
   out += "<h1>" + escape_markup(document.title) + "</h1>\n";
-  if (!document.headline.empty()) out += "<p class=\"headline\">" + escape_markup(document.headline) + "</p>\n";
+  const std::string& answer = document.lead.empty() ? document.headline : document.lead;
+  if (!answer.empty()) out += "<p class=\"headline\">" + prose_html(answer) + "</p>\n";
+  add_cards(out, document.cards);
   add_warnings(out, document.warnings);
-  for (const Section& section : document.sections) add_section(out, section);
+  add_contents(out, document.sections);
+  for (std::size_t i = 0; i < document.sections.size(); ++i) add_section(out, document.sections[i], i);
   add_remarks(out, document.notes);
   add_folded(out, "How to read this report", document.reading);
   out += "</main>\n";

@@ -7,6 +7,17 @@ using core::OrderedJson;
 OrderedJson to_json(const Document& document) {
   OrderedJson json = {{"schema_version", kDocumentSchemaVersion}, {"kind", document.kind}, {"title", document.title}};
   if (!document.headline.empty()) json["headline"] = document.headline;
+  if (!document.cards.empty()) {
+    OrderedJson& cards = json["cards"] = OrderedJson::array();
+    for (const Card& card : document.cards) {
+      cards.push_back({{"key", card.key},
+                       {"title", card.title},
+                       {"text", card.text},
+                       {"verdict", card.verdict},
+                       {"tone", to_string(card.tone)},
+                       {"lines", card.lines}});
+    }
+  }
   OrderedJson facts = OrderedJson::object();
   OrderedJson tables = OrderedJson::object();
   OrderedJson charts = OrderedJson::object();

@@ -58,6 +58,19 @@ std::string escape_line(const std::string& text) {
   return out;
 }
 
+/// Running text with commands in it, at the beginning of a line or (is_line) in one.
+std::string escape_prose(const std::string& text, bool is_line = true) {
+  std::string out;
+  for (const TextPart& part : text_parts(text)) {
+    if (part.is_code) {
+      out += "<code>" + escape(part.text) + "</code>";
+    } else {
+      out += out.empty() && is_line ? escape_line(part.text) : escape(part.text);
+    }
+  }
+  return out;
+}
+
 /// A path as a link target; characters that could end it are percent-encoded.
 std::string link_target(const std::string& path) {
   std::string out;
@@ -75,13 +88,23 @@ std::string link_target(const std::string& path) {
   return out;
 }
 
-/// A spread stands beside its number, a remark on a line of its own.
-std::string cell_text(const TableCell& cell) {
-  if (cell.text.empty() || cell.detail.empty()) return escape(cell.text + cell.detail);
-  return escape(cell.text) + (cell.value.is_string() ? "<br>" : " ") + escape(cell.detail);
+/// Only pages on the web: files beside a page are not beside its Markdown.
+std::string linked(const std::string& text, const std::string& address) {
+  constexpr std::string_view kWeb = "https://";
+  if (!address.starts_with(kWeb)) return text;
+  return "[" + text + "](" + std::string(kWeb) + link_target(address.substr(kWeb.size())) + ")";
 }
 
-void append_table(std::string& out, const Table& table) {
+/// A spread stands beside its number, a remark on a line of its own.
+std::string cell_text(const TableCell& cell) {
+  if (cell.text.empty()) return escape(cell.detail);
+  const std::string text = linked(escape(cell.text), cell.link);
+  if (cell.detail.empty()) return text;
+  return text + (cell.value.is_string() ? "<br>" : " ") + escape(cell.detail);
+}
+
+void append_table(std::string& out, const Table& whole) {
+  const Table table = without_empty_columns(whole);
   if (!table.title.empty()) out += "### " + escape(table.title) + "\n\n";
   out += "|";
   for (const Column& column : table.columns) out += " " + escape(column.title) + " |";
@@ -104,7 +127,7 @@ void append_chart(std::string& out, const Chart& chart) {
 }
 
 void append_list(std::string& out, const std::vector<std::string>& items) {
-  for (const std::string& item : items) out += "- " + escape_line(item) + "\n";
+  for (const std::string& item : items) out += "- " + escape_prose(item) + "\n";
   if (!items.empty()) out += "\n";
 }
 
@@ -113,6 +136,18 @@ void append_folded(std::string& out, const std::string& summary, const std::vect
   out += "<details><summary>" + summary + "</summary>\n\n";
   append_list(out, items);
   out += "</details>\n\n";
+}
+
+/// The answers, an item each.
+void append_cards(std::string& out, const std::vector<Card>& cards) {
+  for (const Card& card : cards) {
+    out += "- **" + linked(escape(card.title), card.link) + (card.verdict.empty() ? "" : ": " + escape(card.verdict)) +
+           "**";
+    if (!card.text.empty()) out += " (" + escape(card.text) + ")";
+    for (const std::string& line : card.lines) out += " " + escape_prose(line, false);
+    out += "\n";
+  }
+  if (!cards.empty()) out += "\n";
 }
 
 /// A list; a long one is folded.
@@ -126,12 +161,12 @@ void append_warnings(std::string& out, const std::vector<std::string>& warnings)
   if (warnings.empty()) return;
   const std::vector<std::string> lines = counted_texts(warnings);
   if (lines.size() == 1) {
-    out += "> **Warning:** " + escape(lines.front()) + "\n\n";
+    out += "> **Warning:** " + escape_prose(lines.front(), false) + "\n\n";
     return;
   }
   out += "> **" + std::to_string(lines.size()) + " warnings**\n>\n";
   const std::size_t shown = std::min(lines.size(), kMaxShownWarnings);
-  for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_line(lines[i]) + "\n";
+  for (std::size_t i = 0; i < shown; ++i) out += "> - " + escape_prose(lines[i]) + "\n";
   out += "\n";
   append_folded(out, std::to_string(lines.size() - shown) + " more warnings",
                 {lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end()});
@@ -141,17 +176,23 @@ void append_warnings(std::string& out, const std::vector<std::string>& warnings)
 
 std::string render_markdown(const Document& document) {
   std::string out = "# " + escape(document.title) + "\n\n";
-  if (!document.headline.empty()) out += "**" + escape(document.headline) + "**\n\n";
+  if (!document.headline.empty()) out += "**" + escape_prose(document.headline, false) + "**\n\n";
+  append_cards(out, document.cards);
   append_warnings(out, document.warnings);
   for (const Section& section : document.sections) {
     if (!section.title.empty()) out += "## " + escape(section.title) + "\n\n";
-    for (const std::string& paragraph : section.paragraphs) out += escape_line(paragraph) + "\n\n";
-    for (const Fact& fact : section.facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
-    if (!section.facts.empty()) out += "\n";
+    for (const std::string& paragraph : section.paragraphs) out += escape_prose(paragraph) + "\n\n";
+    const std::vector<Fact> facts = told_facts(section.facts);
+    for (const Fact& fact : facts) out += "- **" + escape(fact.title) + "**: " + cell_text(fact.cell) + "\n";
+    if (!facts.empty()) out += "\n";
     append_remarks(out, section.bullets);
     for (const Table& table : section.tables) append_table(out, table);
     append_folded(out, "How to read this table", section.reading);
     for (const Chart& chart : section.charts) append_chart(out, chart);
+    for (const Link& link : section.links) {
+      const std::string text = linked(escape(link.title), link.target);
+      if (text != escape(link.title)) out += text + "\n\n";
+    }
   }
   append_remarks(out, document.notes);
   append_folded(out, "How to read this report", document.reading);

@@ -124,6 +124,11 @@ class Chromium:
         self.call("Page.navigate", url="file://" + str(path))
         self.wait("document.readyState == 'complete'")
 
+    def open_parts(self):
+        """Opens what a page has folded, and waits for the charts in it."""
+        self.evaluate("document.querySelectorAll('details.part').forEach((part) => { part.open = true; })")
+        self.wait("[...document.querySelectorAll('figure')].every((figure) => figure.dataset.drawn !== undefined)")
+
     def evaluate(self, expression):
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
@@ -163,6 +168,11 @@ class Chromium:
         return problems + [
             event["entry"]["text"] for event in self.of("Log.entryAdded") if event["entry"]["level"] == "error"
         ]
+
+    def console(self):
+        """Every line on the console, of any kind."""
+        lines = [str(event["args"]) for event in self.of("Runtime.consoleAPICalled")]
+        return self.problems() + lines + [event["entry"]["text"] for event in self.of("Log.entryAdded")]
 
     def requests(self):
         return [event["request"]["url"] for event in self.of("Network.requestWillBeSent")]

@@ -34,13 +34,14 @@ class PageUse(unittest.TestCase):
 
     def test_every_page_is_whole_and_alone(self):
         wanted = {
-            "report": ["speed", "effects", "loss", "phases", "memory", "order", "loss_residuals", "time_residuals"],
+            "report": ["effects", "speed", "loss", "phases", "memory", "order", "loss_residuals", "time_residuals"],
             "audit": ["losses", "times"],
             "trend": [f"trend_{number}" for number in range(1, 7)],
         }
         for name, charts in wanted.items():
             with self.subTest(page=name):
                 page = self.show(name)
+                self.browser.open_parts()
                 self.assertEqual(self.browser.problems(), [])
                 self.assertEqual(
                     [url for url in self.browser.requests() if not url.startswith("data:")], ["file://" + str(page)]

@@ -55,6 +55,7 @@ class Schema(unittest.TestCase):
             ["settings"],
             ["runs"],
             ["runs", "--limit", "2"],
+            ["plans"],
         ):
             self.check("list", *kind)
         for name in ("rotary", "record17", "nano", "seed000_throughput_2_1_times", "speedrun_history", "1"):

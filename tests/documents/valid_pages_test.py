@@ -165,6 +165,8 @@ class ValidPages(unittest.TestCase):
                     self.assertGreaterEqual(
                         contrast(scheme[text], scheme[ground]), TEXT_CONTRAST, (text, ground, scheme)
                     )
+            for tone in ("better", "worse", "same", "open"):
+                self.assertGreaterEqual(contrast(scheme[tone], scheme["paper"]), TEXT_CONTRAST, (tone, scheme))
             self.assertGreaterEqual(contrast(scheme["warn"], scheme["warn-paper"]), TEXT_CONTRAST)
             for color in palette:
                 self.assertGreaterEqual(contrast(color, scheme["paper"]), MARK_CONTRAST, color)

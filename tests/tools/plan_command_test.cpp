@@ -137,11 +137,11 @@ TEST(PlanCommand, RefusesInOneSentence) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"plan"}, "SUITE"},
       {{"plan", "tinny_suite"}, "tinny_suite"},
-      {{"plan", "tiny.json", "--detect", "0"}, "--detect expects a number above 0"},
+      {{"plan", "tiny.json", "--detect", "0"}, "--detect 0: expected an effect"},
       {{"plan", "tiny.json", "--detect", "much"}, "--detect"},
-      {{"plan", "tiny.json", "--detect-time", "nan"}, "--detect-time expects a number above 0"},
+      {{"plan", "tiny.json", "--detect-time", "nan"}, "--detect-time nan: expected a share"},
       {{"plan", "tiny.json", "--power", "1"}, "--power expects"},
-      {{"plan", "tiny.json", "--alpha", "-1"}, "--alpha expects"},
+      {{"plan", "tiny.json", "--alpha", "-1"}, "--alpha -1: expected a share"},
       {{"plan", "tiny.json", "--seeds", "x"}, "--seeds"},
       {{"plan", "tiny.json", "--db", "tiny.json"}, "tiny.json"},
   };

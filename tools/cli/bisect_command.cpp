@@ -139,7 +139,9 @@ class BisectRun {
       tell("interrupted; the same command continues where this one stopped");
       return core::kExitInterrupted;
     }
-    print(reports::bisect_report(result_), options_.run.is_json, notes_of(options_.run.has_notes));
+    reports::Document document = reports::bisect_report(result_);
+    document.next = {{.command = "report --open", .gain = "the page of the runs that were compared last"}};
+    print(document, options_.run.is_json, notes_of(options_.run.has_notes));
     return reports::exit_code(result_.answer);
   }
 

@@ -181,7 +181,10 @@ void compare_stored(const CompareOptions& options) {
   reports::GateResult result =
       reports::evaluate_gate(a.arm, b.arm, policy_of(options.policy),
                              {.is_interleaved = is_one_plan, .allows_other_configs = has_other_configs});
-  write(reports::compare_report(result), format, options.document);
+  reports::Document document = reports::compare_report(result);
+  document.next = {{.command = "compare " + shell_words({options.a, options.b}) + " --out compare.html",
+                    .gain = "the same as a page"}};
+  write(document, format, options.document);
 }
 
 void compare(CompareOptions& options) {

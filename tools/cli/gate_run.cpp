@@ -7,11 +7,13 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/kinds/ci_output.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/gate_noise.h"
 #include "tools/cli/options.h"
+#include "tools/cli/places.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -112,10 +114,31 @@ int print_forecast(const GateOptions& options, const reports::PassForecast& fore
   return core::kExitSuccess;
 }
 
+namespace {
+
+/// More seeds where they may decide, and the runs behind the answer.
+std::vector<reports::NextStep> steps_after(const GateOptions& options, reports::GateAnswer answer) {
+  std::vector<reports::NextStep> steps;
+  if (answer == reports::GateAnswer::kInconclusive && !options.until.is_asked && !options.until.budget_s) {
+    std::vector<std::string> words = typed_words();
+    words.erase(words.begin());
+    words.emplace_back("--until-decided");
+    steps.push_back({.command = shell_words(words), .gain = "adds seeds until every check is decided"});
+  }
+  if (answer == reports::GateAnswer::kPass)
+    steps.push_back({.command = "baseline save NAME", .gain = "keeps these results, for later gates to compare with"});
+  steps.push_back({.command = "report --open", .gain = "the page of the candidate's runs"});
+  return steps;
+}
+
+}  // namespace
+
 int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes) {
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
   result.notes = std::move(notes);
-  print(reports::gate_report(result), options.run.is_json, notes_of(options.run.has_notes));
+  reports::Document document = reports::gate_report(result);
+  document.next = steps_after(options, result.answer);
+  print(document, options.run.is_json, notes_of(options.run.has_notes));
   write_outputs(options, result);
   return reports::exit_code(result.answer);
 }

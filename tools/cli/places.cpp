@@ -51,10 +51,20 @@ std::optional<fs::path> source_root() {
   return std::nullopt;
 }
 
+std::vector<std::string> typed_words() {
+  const std::string line = core::read_beginning("/proc/self/cmdline").value_or("");
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start < line.size();) {
+    const std::size_t end = std::min(line.find('\0', start), line.size());
+    words.push_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
 std::string program_name() {
-  const std::string words = core::read_beginning("/proc/self/cmdline").value_or("");
-  const std::string typed = words.substr(0, words.find('\0'));
-  return typed.empty() ? "nanobench" : shell_words({typed});
+  const std::vector<std::string> words = typed_words();
+  return words.empty() || words.front().empty() ? "nanobench" : shell_words({words.front()});
 }
 
 std::optional<fs::path> repository_around(const fs::path& folder) {

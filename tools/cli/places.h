@@ -15,6 +15,9 @@ std::filesystem::path own_program();
 /// The source tree: $NANOBENCH_ROOT, else the nearest one above this program; nullopt when installed.
 std::optional<std::filesystem::path> source_root();
 
+/// The command line as it was typed, with the program's name.
+std::vector<std::string> typed_words();
+
 /// How the user starts this program, for commands to copy: "nanobench", or the path as it was typed.
 std::string program_name();
 

@@ -14,6 +14,7 @@
 #include "reports/comparison/comparison.h"
 #include "reports/document/document.h"
 #include "reports/kinds/kinds.h"
+#include "reports/render/render.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -144,13 +145,29 @@ std::filesystem::path page_file(const ReportOptions& options) {
   return cache_folder() / "report.html";
 }
 
-/// Adds the claims about the plan's records, judged by the current contents of the store.
+/// Adds the claims about the plan's records, judged by the current contents of the store. A page has them on a page of
+/// their own beside it, PAGE_claims.html, if it is written to a file.
 void add_ledger(reports::Document& document, const results::Store& store, const results::PlanRecord& plan,
-                const ReportOptions& options) {
+                const ReportOptions& options, const std::filesystem::path& page) {
   const ClaimLedger ledger =
       claim_ledger(&store, options.catalogue, {.ids = {}, .analysis = {}, .records = records_of(plan)}, std::nullopt);
   if (ledger.entries.empty()) return;
-  reports::add_ledger_section(document, ledger.entries, ledger.scale);
+  if (page.empty()) return reports::add_ledger_section(document, ledger.entries, ledger.scale);
+  std::filesystem::path claims = page;
+  claims.replace_filename(page.stem().string() + "_claims.html");
+  reports::Document ledger_page = document_of(ledger);
+  ledger_page.sections.push_back(
+      {.links = {{.title = "Back to: " + document.title, .target = page.filename().string()}}});
+  core::write_file_atomically(claims, reports::render_html(ledger_page));
+  reports::add_ledger_link(document, ledger.entries, claims.filename().string());
+}
+
+/// The file that the page will be in; empty for other formats, standard output, and devices, which have no place beside
+/// them.
+std::filesystem::path page_of(const ReportOptions& options, Format format) {
+  if (format != Format::kHtml) return {};
+  const std::filesystem::path page = options.opens ? page_file(options) : std::filesystem::path(options.document.out);
+  return page.extension() == ".html" || page.extension() == ".htm" ? page : std::filesystem::path();
 }
 
 reports::Document document_of(const results::Store& store, const results::PlanRecord& plan,
@@ -159,14 +176,15 @@ reports::Document document_of(const results::Store& store, const results::PlanRe
   if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, has_provenance);
   if (reports::is_of_bench(plan))
     return reports::bench_report(store, plan, format == Format::kJson || format == Format::kCsv);
-  const reports::ComparisonOptions comparison{
-      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
-      .target = options.target,
-      .uses_earlier_spread = options.uses_earlier_spread,
-      .has_charts = format == Format::kHtml || !options.charts.empty(),
-      .has_provenance = has_provenance};
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
+  const reports::ComparisonOptions comparison{.published_step_ms = reports::published_step_ms(catalogue),
+                                              .target = options.target,
+                                              .uses_earlier_spread = options.uses_earlier_spread,
+                                              .has_charts = format == Format::kHtml || !options.charts.empty(),
+                                              .has_provenance = has_provenance,
+                                              .records = reports::record_facts(catalogue)};
   reports::Document document = reports::comparison_report(store, plan, comparison);
-  if (comparison.has_charts) add_ledger(document, store, plan, options);
+  if (comparison.has_charts) add_ledger(document, store, plan, options, page_of(options, format));
   return document;
 }
 

@@ -307,9 +307,10 @@ namespace {
 reports::Document finished_report(const results::Store& store, const results::PlanRecord& plan,
                                   const SuiteRunOptions& options) {
   if (is_of_claims(plan)) return ledger_of_plan(store, plan, options.catalogue, options.is_json);
-  const reports::ComparisonOptions comparison{
-      .published_step_ms = reports::published_step_ms(load_catalogue(options.catalogue)),
-      .has_provenance = options.is_json};
+  const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
+  const reports::ComparisonOptions comparison{.published_step_ms = reports::published_step_ms(catalogue),
+                                              .has_provenance = options.is_json,
+                                              .records = reports::record_facts(catalogue)};
   return reports::comparison_report(store, plan, comparison);
 }
 

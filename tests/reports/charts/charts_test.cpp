@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "reports/charts/axis_range.h"
 
 namespace nanobench::reports {
 namespace {
@@ -143,11 +146,115 @@ TEST(InteractionChart, IsASquareOfPairsAndHasNoTriples) {
   EXPECT_FALSE(interaction_chart({effects[0]}).has_value());
 }
 
+TEST(AxisRange, OneWideIntervalDoesNotHideTheOthers) {
+  const AxisRange range = axis_range(
+      {-2.0, 3.0}, {{.low = -3.0, .high = -1.0}, {.low = 1.0, .high = 5.0}, {.low = -5000.0, .high = 35000.0}}, 0.0);
+  EXPECT_EQ(range.low, -7.0) << "the lowest value less the range of the values";
+  EXPECT_EQ(range.high, 8.0);
+  EXPECT_EQ(range.inside(35000.0), 8.0);
+  const AxisRange narrow = axis_range({0.1}, {{.low = -0.4, .high = 0.6}}, 0.0);
+  EXPECT_EQ(narrow.low, -0.4) << "an ordinary interval is whole";
+  EXPECT_EQ(narrow.high, 0.6);
+}
+
+TEST(EffectsChart, CutsAndMarksIntervalsThatReachFarBeyondTheEffects) {
+  std::vector<EffectResult> effects(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    effects[i].contrast.effect = "e" + std::to_string(i);
+    effects[i].loss.value = 0.01 * static_cast<double>(i);
+    effects[i].loss.interval = ConfidenceInterval{.low = -0.01, .high = 0.03};
+  }
+  effects[2].loss.interval = ConfidenceInterval{.low = -50.0, .high = 350.0};
+  effects[1].loss.verdict = Verdict::kRegressed;
+  const OrderedJson rows = rows_of(effects_chart(plan_of(results::Design::kHistory), effects));
+  EXPECT_EQ(rows[0].at("cut_high"), false);
+  EXPECT_EQ(rows[2].at("cut_low"), true);
+  EXPECT_EQ(rows[2].at("high"), 350.0) << "the data are whole";
+  EXPECT_LT(rows[2].at("drawn_high").get<double>(), 0.1);
+  EXPECT_EQ(rows[1].at("finding"), "worse");
+  EXPECT_EQ(rows[0].at("finding"), "open");
+  effects[0].loss.value = 0.5;
+  const OrderedJson sorted = rows_of(effects_chart(plan_of(results::Design::kLeaveOneOut), effects));
+  EXPECT_EQ(sorted[2].at("effect"), "e0") << "the largest gain first, this one last";
+}
+
+TEST(EffectsChart, HasThePublishedChangeBesideTheTime) {
+  EffectResult effect;
+  effect.contrast.effect = "a";
+  effect.log_time.value = std::log(0.9);
+  effect.loss.value = 0.1;
+  const OrderedJson rows = rows_of(effects_chart(plan_of(results::Design::kHistory), {effect}, {{"a", 0.8}}));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].at("published"), nullptr);
+  EXPECT_NEAR(rows[1].at("published").get<double>(), -20.0, 1e-9);
+}
+
+TEST(SpeedChart, HasTheIntervalOfEachStep) {
+  ComparisonTable table = table_of({10, 8, 5});
+  table.rows[2].step_speed_up = Effect{.value = 1.6, .sd = 0.02, .n = 4, .is_paired = true};
+  const OrderedJson rows = rows_of(speed_chart(plan_of(results::Design::kHistory), table));
+  EXPECT_EQ(rows[1].at("low"), nullptr) << "without a spread";
+  const double half = 3.182446 * 0.02 / 2.0;  // Student's t, three degrees of freedom
+  EXPECT_NEAR(rows[2].at("low").get<double>(), 1.25 * (1.6 - half), 1e-4);
+  EXPECT_NEAR(rows[2].at("high").get<double>(), 1.25 * (1.6 + half), 1e-4);
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Stills, HaveAMarkForEachEffectAndEscapeNames) {
+  std::vector<EffectResult> effects(3);
+  effects[0].contrast.effect = "<script>";
+  effects[0].loss.value = -0.1;
+  effects[0].loss.interval = ConfidenceInterval{.low = -0.2, .high = -0.05};
+  effects[0].loss.verdict = Verdict::kImproved;
+  effects[2] = effects[0];
+  effects[2].contrast.effect = "c";
+  effects[1].contrast.effect = "b";
+  effects[1].loss.value = 0.1;
+  effects[1].loss.interval = ConfidenceInterval{.low = -90.0, .high = 0.3};
+  const std::string still = effects_chart(plan_of(results::Design::kHistory), effects)->still;
+  EXPECT_EQ(still.find("<script"), std::string::npos);
+  EXPECT_NE(still.find("&lt;script"), std::string::npos);
+  EXPECT_EQ(count_of(still, "<circle class=\"fill better\""), 2U);
+  EXPECT_EQ(count_of(still, "<circle class=\"hollow open\""), 1U);
+  EXPECT_EQ(count_of(still, "<path class=\"fill open\""), 1U) << "one end is cut";
+}
+
+TEST(Stills, CurvesHaveAPathALine) {
+  std::vector<CellMeasures> cells(2);
+  for (CellMeasures& cell : cells) {
+    cell.cell.label = &cell == &cells[0] ? "a" : "b";
+    cell.runs = {run_of(1, {{1.0, 5.0, 0}, {2.0, 4.0, 5}, {3.0, 3.0, 10}})};
+  }
+  const std::string still = loss_chart(cells)->still;
+  EXPECT_EQ(count_of(still, "class=\"curve c0\""), 1U);
+  EXPECT_EQ(count_of(still, "class=\"curve c1\""), 1U);
+}
+
+TEST(CellColors, AreOfOneScaleInAllCharts) {
+  std::vector<CellMeasures> cells(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    cells[i].cell.label = "row" + std::to_string(i);
+    cells[i].runs = {run_of(1, {{1.0, 4.0, 5}, {2.0, 3.0, 10}})};
+  }
+  ComparisonTable table = table_of({10, 8});
+  table.rows[1].peak_bytes = summarise(BySeed{{1, 1e6}});
+  const OrderedJson wanted = {"row0", "row1"};
+  EXPECT_EQ(loss_chart(cells)->spec["encoding"]["color"]["scale"]["domain"], wanted);
+  EXPECT_EQ(memory_chart(table)->spec["encoding"]["color"]["scale"]["domain"], wanted) << "row0 has no memory";
+  const OrderedJson speed = speed_chart(plan_of(results::Design::kHistory), table)->spec;
+  EXPECT_EQ(speed["layer"][0]["encoding"]["color"]["scale"]["domain"], wanted);
+}
+
 TEST(EffectsChart, ShowsTimesAsPercent) {
   EffectResult effect;
   effect.contrast.effect = "a";
   effect.log_time.value = std::log(0.9);
-  const OrderedJson rows = rows_of(effects_chart({effect}));
+  const OrderedJson rows = rows_of(effects_chart(plan_of(results::Design::kHistory), {effect}));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_NEAR(rows[0].at("value").get<double>(), -10.0, 1e-9);
   EXPECT_EQ(rows[0].at("low"), nullptr) << "no error was told";
