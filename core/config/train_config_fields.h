@@ -85,14 +85,9 @@ void visit_fields(Visitor& v, AttentionConfig& c) {
   v.group({"window", "How far back a token sees."}, c.window);
 }
 
+/// Those of Adam alone.
 template <class Visitor>
-void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
-  v.field({"type", "Optimiser of this group of parameters; only hidden_matrices can use Muon."}, c.type);
-  v.field({"lr", "Base learning rate, which the schedule multiplies."}, c.lr, 0.0, 1e3);
-  v.field({"cautious_decay",
-           "Parameters that their update makes smaller lose the square of the rate times this share of themselves."},
-          c.cautious_decay, 0.0, 1e6);
-  v.active_when("type", c.type, OptimizerType::kAdam);
+void visit_adam_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"cautious_condition", "Cautious decay needs an update towards zero, or one that is not away from it."},
           c.cautious_condition);
   v.pair({"betas", "Decay of Adam's first and second moment; each is below 1."}, c.beta1, c.beta2, 0.0, 1.0);
@@ -109,6 +104,17 @@ void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
   v.field({"weight_decay", "Decoupled decay (AdamW): rate times this share of a parameter is taken off at each step."},
           c.weight_decay, 0.0, 1e3);
   v.field({"fused", "One kernel updates the whole group; false: one tensor operation after the other."}, c.fused);
+}
+
+template <class Visitor>
+void visit_fields(Visitor& v, OptimizerGroupConfig& c) {
+  v.field({"type", "Optimiser of this group of parameters; only hidden_matrices can use Muon."}, c.type);
+  v.field({"lr", "Base learning rate, which the schedule multiplies."}, c.lr, 0.0, 1e3);
+  v.field({"cautious_decay",
+           "Parameters that their update makes smaller lose the square of the rate times this share of themselves."},
+          c.cautious_decay, 0.0, 1e6);
+  v.active_when("type", c.type, OptimizerType::kAdam);
+  visit_adam_fields(v, c);
   v.active_when("type", c.type, OptimizerType::kMuon);
   v.field({"nesterov", "The update looks ahead by Nesterov's rule."}, c.nesterov);
   v.field({"momentum_form", "Momentum as a moving average of gradients, or as their decaying sum."}, c.momentum_form);

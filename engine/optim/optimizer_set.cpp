@@ -223,7 +223,7 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
 }
 
 void OptimizerSet::find_tied_pair() {
-  pair_.emplace();
+  pair_ = TiedPair();  // not emplace(): to clang, a nested class is incomplete where that asks
   for (const Parameter& parameter : parameters_.all()) {
     if (!is_of_tied_pair(config_, parameter)) continue;
     const bool is_head = parameter.name == "lm_head.weight";
