@@ -8,12 +8,7 @@
 #include <exception>
 
 #include "core/base/error.h"
-
-#if defined(__has_feature)
-#define NB_HAS_FEATURE(name) __has_feature(name)
-#else
-#define NB_HAS_FEATURE(name) 0
-#endif
+#include "tests/core/process/sanitizer.h"
 
 namespace nanobench::core {
 namespace {
@@ -30,9 +25,7 @@ namespace {
 }
 
 TEST(ResourceLimitsDeathTest, WithoutMemoryForAnExceptionAProcessStillEndsPlainly) {
-#if defined(__SANITIZE_ADDRESS__) || NB_HAS_FEATURE(address_sanitizer)
-  GTEST_SKIP() << "the sanitizer's own allocator ends a process without memory";
-#endif
+  if (kHasAddressSanitizer) GTEST_SKIP() << "the sanitizer's own allocator ends a process without memory";
   EXPECT_EXIT(terminate_without_memory(), testing::ExitedWithCode(kExitUsage), "^nanobench: out of memory\n$");
 }
 
