@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "core/base/text.h"
 
@@ -57,6 +58,22 @@ CommandResult run_command(const std::vector<std::string>& command, const Command
   read_both(kMaxReads);
   result.exit = *exit;
   return result;
+}
+
+std::vector<std::string> without_options(const std::vector<std::string>& words, const std::set<std::string>& with_value,
+                                         const std::set<std::string>& flags) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> kept;
+  for (auto word = words.begin(); word != end; ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    if (with_value.contains(name)) {
+      if (name == *word && std::next(word) != end) ++word;
+    } else if (!flags.contains(*word)) {
+      kept.push_back(*word);
+    }
+  }
+  kept.insert(kept.end(), end, words.end());
+  return kept;
 }
 
 std::vector<std::string> pieces_of(const std::string& output) {

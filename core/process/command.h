@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct CommandResult {
 /// Runs `command`, found on PATH, without a shell. Returns when it has ended, even if a process it left behind still
 /// holds its streams. Throws Error{kUnavailable} when this process has no descriptors left.
 CommandResult run_command(const std::vector<std::string>& command, const CommandLimits& limits = {});
+
+/// The words of a command line without these options, each with or without a value; "--x=1" and "--x 1" alike. Words
+/// after "--" are another program's and stay.
+std::vector<std::string> without_options(const std::vector<std::string>& words, const std::set<std::string>& with_value,
+                                         const std::set<std::string>& flags = {});
 
 /// The pieces of an output in which each ends with NUL, as `git -z` and `find -print0` write them.
 std::vector<std::string> pieces_of(const std::string& output);

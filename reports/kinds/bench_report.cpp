@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "reports/effects/effects.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
@@ -479,18 +480,9 @@ void add_bench_warnings(const BenchData& data, std::vector<std::string>& warning
 /// The plan's own command with this number of runs.
 std::string command_with_runs(const results::PlanRecord& plan, int runs) {
   std::vector<std::string> words = {"bench", "--runs", std::to_string(runs)};
-  bool is_of_command = false;  // after --
-  for (std::size_t i = 2; i < plan.argv.size(); ++i) {
-    const std::string& word = plan.argv[i];
-    is_of_command = is_of_command || word == "--";
-    const std::string option = word.substr(0, word.find('='));
-    const bool says_how_many =
-        option == "--runs" || option == "--min-runs" || option == "--max-runs" || option == "--budget";
-    if (is_of_command || !says_how_many)
-      words.push_back(word);
-    else if (option == word)
-      ++i;  // its value
-  }
+  const std::vector<std::string> rest = core::without_options({plan.argv.begin() + 2, plan.argv.end()},
+                                                              {"--runs", "--min-runs", "--max-runs", "--budget"});
+  words.insert(words.end(), rest.begin(), rest.end());
   return shell_words(words);
 }
 

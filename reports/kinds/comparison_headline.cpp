@@ -151,24 +151,8 @@ constexpr std::size_t kManyNames = 20;  // where names are the answer
 /// "record13 and record14"; more names than `most`: "4 changes".
 std::string named(const std::vector<std::string>& names, std::size_t most = kFewNames) {
   if (names.size() > most) return counted(static_cast<std::int64_t>(names.size()), "change");
-  std::string text = names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text;
+  return listed(names);
 }
-
-/// How the results of one metric are worded.
-struct MetricWords {
-  const char* subject;
-  const char* better;
-  const char* worse;
-  double max_bound;  ///< a larger one bounds nothing
-  std::string (*bound)(double);
-};
-
-constexpr double kMaxLogRatio = 2.302585092994046;  // a factor of ten bounds nothing
-
-constexpr MetricWords kLossWords = {"Val loss", "better", "worse", kInfinity, nats_text};
-constexpr MetricWords kTimeWords = {"Training time", "shorter", "longer", kMaxLogRatio, ratio_text};
 
 /// "better with a and b", "each other change is worth at most 0.0031 nats": what is proved, then what is not.
 std::vector<std::string> metric_clauses(const MetricWords& words, const MetricTally& tally, std::size_t most_names) {
@@ -180,7 +164,7 @@ std::vector<std::string> metric_clauses(const MetricWords& words, const MetricTa
   if (tally.open > 0 && !(tally.bound < words.max_bound)) {
     if (clauses.empty()) clauses.emplace_back("nothing is proved, and nothing is bounded");
   } else if (tally.open > 0) {
-    const std::string limit = "at most " + words.bound(tally.bound);
+    const std::string limit = "at most " + words.size(tally.bound);
     clauses.push_back(clauses.empty() ? "nothing is proved; each change is worth " + limit
                                       : "each other change is worth " + limit);
   }

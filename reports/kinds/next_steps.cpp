@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "reports/kinds/sections.h"
 #include "results/host_load.h"
 
@@ -12,31 +13,13 @@ namespace {
 constexpr std::size_t kMaxNextSteps = 3;
 constexpr std::size_t kMaxNamedChanges = 3;  // changes
 
-/// Options of a stored command that must not be repeated: their number of values.
-std::optional<int> values_to_drop(const std::string& word) {
-  for (const char* option : {"--seeds", "--save", "--budget", "--max-seeds", "--format", "--out"}) {
-    if (word == option) return 1;
-    if (word.starts_with(std::string(option) + "=")) return 0;
-  }
-  for (const char* flag : {"--fresh", "--json", "--quiet", "--notes", "--overwrite", "--dry-run", "--until-decided"}) {
-    if (word == flag) return 0;
-  }
-  return std::nullopt;
-}
-
 /// The command that made the plan, without what must not be repeated; nullopt for plans of other commands.
 std::optional<std::vector<std::string>> command_of(const results::PlanRecord& plan) {
   if (plan.argv.size() < 2) return std::vector<std::string>{"run", plan.suite};
   if (plan.argv[1] != "run" && plan.argv[1] != "ablate") return std::nullopt;
-  std::vector<std::string> words;
-  for (std::size_t i = 1; i < plan.argv.size(); ++i) {
-    if (const std::optional<int> values = values_to_drop(plan.argv[i])) {
-      i += static_cast<std::size_t>(*values);
-    } else {
-      words.push_back(plan.argv[i]);
-    }
-  }
-  return words;
+  return core::without_options(
+      {plan.argv.begin() + 1, plan.argv.end()}, {"--seeds", "--save", "--budget", "--max-seeds", "--format", "--out"},
+      {"--fresh", "--json", "--quiet", "--notes", "--overwrite", "--dry-run", "--until-decided"});
 }
 
 /// "--seeds 8", or a list where the plan's seeds are not 1, 2, 3 and so on.

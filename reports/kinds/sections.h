@@ -56,6 +56,21 @@ std::string nats_text(double nats);
 /// Of a log ratio of at least 0: "3 %", or "a factor of 2.4".
 std::string ratio_text(double log_ratio);
 
+inline constexpr double kNothingBounded = 2.302585092994046;  ///< log ratio; a factor of ten bounds nothing
+
+/// How the results of one metric are worded.
+struct MetricWords {
+  const char* subject;
+  const char* better;
+  const char* worse;
+  double max_bound;             ///< a larger one bounds nothing
+  std::string (*size)(double);  ///< of at least 0, with its unit
+  bool is_time;                 ///< sizes are log ratios
+};
+
+inline constexpr MetricWords kLossWords = {"Val loss", "better", "worse", kInfinity, nats_text, false};
+inline constexpr MetricWords kTimeWords = {"Training time", "shorter", "longer", kNothingBounded, ratio_text, true};
+
 /// The answers about each change, or about each metric where the changes are many; then the whole course, the likely
 /// order, and what was counted. Empty if no effect is judged.
 ///   costs   counted_costs() of the cells; may be empty

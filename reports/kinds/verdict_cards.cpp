@@ -10,29 +10,15 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr int kMaxChangeCards = 10;                    ///< more changes are answered metric by metric
-constexpr std::size_t kMaxPlacesNamed = 9;             ///< of a likely order; a longer one names its ends
-constexpr double kNothingBounded = 2.302585092994046;  ///< log ratio; a factor of ten bounds nothing
+constexpr int kMaxChangeCards = 10;         ///< more changes are answered metric by metric
+constexpr std::size_t kMaxPlacesNamed = 9;  ///< of a likely order; a longer one names its ends
 
 double bound_of(const ConfidenceInterval& interval) {
   return std::max(std::abs(interval.low), std::abs(interval.high));
 }
 
-/// How one metric of one change is worded.
-struct Wording {
-  const char* subject;
-  const char* better;
-  const char* worse;
-  double max_bound;  ///< a larger one bounds nothing
-  std::string (*size)(double);
-  bool is_time;  ///< sizes are log ratios
-};
-
-constexpr Wording kLossFinding = {"Val loss", "better", "worse", kInfinity, nats_text, false};
-constexpr Wording kTimeFinding = {"Training time", "shorter", "longer", kNothingBounded, ratio_text, true};
-
 /// The size of a change of the training time. A time that is shorter by a factor is worth 1 - 1/factor.
-double size_of(const Wording& words, double value) {
+double size_of(const MetricWords& words, double value) {
   const bool is_shorter = words.is_time && value < 0.0 && value > -std::log(2.0);
   return is_shorter ? std::log1p(-std::expm1(value)) : std::abs(value);
 }
@@ -46,7 +32,7 @@ std::string range_text(const std::string& near, const std::string& far) {
 }
 
 /// "better by 0.0081 nats (0.0045 to 0.0117 nats)"
-std::string proved_text(const Wording& words, const MeasuredEffect& effect) {
+std::string proved_text(const MetricWords& words, const MeasuredEffect& effect) {
   const char* const word = *effect.value < 0.0 ? words.better : words.worse;
   std::string text = std::string(word) + " by " + words.size(size_of(words, *effect.value));
   if (!effect.interval) return text;
@@ -56,7 +42,7 @@ std::string proved_text(const Wording& words, const MeasuredEffect& effect) {
   return text + " (" + range_text(words.size(size_of(words, near)), words.size(size_of(words, far))) + ")";
 }
 
-std::string finding_text(const Wording& words, const MeasuredEffect& effect, double margin) {
+std::string finding_text(const MetricWords& words, const MeasuredEffect& effect, double margin) {
   switch (effect.verdict) {
     case Verdict::kImproved:
     case Verdict::kRegressed: return effect.value ? proved_text(words, effect) : "";
@@ -160,10 +146,10 @@ Card change_card(const results::PlanRecord& plan, const ComparisonTable& table, 
   Card card{.key = effect.contrast.effect, .title = effect.contrast.effect, .text = "", .verdict = ""};
   describe_change(card, plan, table, effect);
   set_verdict(card, effect);
-  add_line(card, kLossFinding.subject, finding_text(kLossFinding, effect.loss, rules.loss_margin));
+  add_line(card, kLossWords.subject, finding_text(kLossWords, effect.loss, rules.loss_margin));
   const bool is_same_code = effect.other_code.empty();
-  add_line(card, kTimeFinding.subject,
-           is_same_code ? finding_text(kTimeFinding, effect.log_time, std::log1p(rules.time_margin))
+  add_line(card, kTimeWords.subject,
+           is_same_code ? finding_text(kTimeWords, effect.log_time, std::log1p(rules.time_margin))
                         : "not comparable, because one side lacks a kernel");
   add_line(card, "Time to the same loss", saving_text(effect));
   if (needed && needed->status == SeedsForVerdict::Status::kKnown)
@@ -194,8 +180,8 @@ std::optional<Card> order_card(const std::vector<EffectResult>& effects) {
             .verdict = ""};
   const LikelyOrder loss = likely_order(effects, &EffectResult::loss);
   const LikelyOrder time = likely_order(effects, &EffectResult::log_time);
-  if (!loss.places.empty()) add_line(card, kLossFinding.subject, order_text(loss, effects));
-  if (!time.places.empty()) add_line(card, kTimeFinding.subject, order_text(time, effects));
+  if (!loss.places.empty()) add_line(card, kLossWords.subject, order_text(loss, effects));
+  if (!time.places.empty()) add_line(card, kTimeWords.subject, order_text(time, effects));
   return card.lines.empty() ? std::nullopt : std::optional(card);
 }
 

@@ -71,6 +71,9 @@ TEST(GateExitCode, TwoForWhatCannotBeAsked) {
   refused(gate_words({"--margin", "lss=1"}), "did you mean \"loss\"");
   refused(gate_words({"--margin", "loss=x"}), "METRIC=NUMBER");
   refused(gate_words({"--margin", "loss=-1"}), "METRIC=NUMBER");
+  refused(gate_words({"--margin", "loss=3%"}), "METRIC=NUMBER");
+  refused(gate_words({"--margin", "time=3nats"}), "METRIC=NUMBER");
+  refused(gate_words({"--margin", "time"}), "METRIC=NUMBER");
   refused(gate_words({"--only", "speed"}), "unknown metric");
   refused(gate_words({"--alpha", "0.7"}), "--alpha");
   refused(gate_words({"--least-runs", "1"}), "--least-runs");

@@ -218,6 +218,13 @@ TEST(Units, OptionsTakeThem) {
   EXPECT_EQ(power({"--detect", "5%"}).out, power({"--detect-time", "0.05"}).out);
   EXPECT_EQ(power({"--detect", "0.01", "--power", "90%"}).out, power({"--detect", "0.01nats", "--power", "0.9"}).out);
   EXPECT_NE(power({"--detect", "5%"}).out, power({"--detect", "0.05"}).out) << "a time, and a loss";
+  const auto gate = [&](const std::string& margin, const std::string& alpha) {
+    return shell.run({"gate", "s.json", "--baseline-suite", "s.json", "--forecast", "--json", "--quiet", "--margin",
+                      "time=" + margin, "--margin", "loss=0.002nats", "--alpha", alpha});
+  };
+  EXPECT_EQ(gate("3%", "5%").exit_code, 0) << gate("3%", "5%").err;
+  EXPECT_EQ(gate("3%", "5%").out, gate("0.03", "0.05").out);
+  EXPECT_NE(gate("3%", "5%").out, gate("0.3%", "5%").out);
   expect_refusals(shell, {{{"plan", "s.json", "--quiet", "--detect", "5ms"}, "--detect 5ms: expected"},
                           {{"watch", "--interval", "2d"}, "--interval 2d: expected"}});
 }

@@ -36,8 +36,8 @@ TEST(Quantity, TimesHaveUnitsAndANumberAloneIsSeconds) {
   EXPECT_DOUBLE_EQ(parse("10"), 10.0);
   EXPECT_DOUBLE_EQ(parse("10s"), 10.0);
   EXPECT_DOUBLE_EQ(parse("2min"), 120.0);
-  EXPECT_DOUBLE_EQ(parse("1.5 h"), 5400.0);
-  expect_refused(parse, {"", "s", "0s", "50ms", "3h", "-1s", "10 seconds", "10d"});
+  EXPECT_DOUBLE_EQ(parse("1.5h"), 5400.0);
+  expect_refused(parse, {"", "s", "0s", "1.5 h", "50ms", "3h", "-1s", "10 seconds", "10d"});
 }
 
 TEST(Quantity, AnEffectToDetectSaysWhatItIsAnEffectOn) {

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "tests/tools/refusals.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {

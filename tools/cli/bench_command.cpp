@@ -16,7 +16,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
-#include "tools/cli/until_decided.h"
+#include "tools/cli/quantity.h"
 #include "tools/terminal/suite_progress.h"
 #include "tools/terminal/terminal.h"
 
@@ -40,6 +40,7 @@ struct BenchOptions {
   DocumentOptions document;
 };
 
+constexpr double kLeastMargin = 1e-6;
 constexpr const char* kBenchFooter =
     "Examples:\n"
     "  nanobench bench -- ./a.out --size 64                  one command, its words after --\n"
@@ -58,20 +59,6 @@ constexpr const char* kBenchFooter =
     "Ctrl-C keeps and reports what is measured. docs/bench.md says more.\n"
     "Exit codes: 0 success, 2 usage, 4 a command failed, 130 interrupted; with --gate or --baseline: 0 pass,\n"
     "1 regression, 3 inconclusive, 4 incomplete, 5 not comparable.";
-
-/// "1%" or "0.01". Throws Error{kInvalidArgument}.
-double parse_margin(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  std::string unit = end;
-  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
-  const double share = unit == "%" ? value / 100.0 : value;
-  if (end == text.c_str() || (!unit.empty() && unit != "%") || !(share > 0.0) || share > 1.0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--margin " + text + ": expected a share above 0 and up to 100%, such as 1% or 0.01");
-  }
-  return share;
-}
 
 /// The words after the first "--" of the command line, which are one command; empty without it.
 std::vector<std::string> words_after_dashes(const std::vector<std::string>& argv) {
@@ -105,7 +92,7 @@ suites::Bench bench_of(const BenchOptions& options, const Session& session) {
   }
   if (!options.timeout.empty()) request.timeout_s = parse_duration(options.timeout, "--timeout");
   if (!options.budget.empty()) request.budget_s = parse_duration(options.budget, "--budget");
-  if (!options.margin.empty()) request.margin = parse_margin(options.margin);
+  if (!options.margin.empty()) request.margin = parse_share(options.margin, "--margin", {kLeastMargin, 1.0});
   std::error_code ignored;
   request.folder = std::filesystem::current_path(ignored).string();
   return suites::make_bench(request);

@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "results/store.h"
 #include "tools/cli/git.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {
@@ -22,22 +23,29 @@ using results::BaselineRecord;
 constexpr double kLargestMargin = 100.0;
 constexpr int kAncestors = 1000;
 
+/// Nats of loss ("0.002", "0.002nats"), or a share of another metric ("3%", "0.03").
+std::optional<double> margin_in(const std::string& text, GateMetric metric) {
+  const auto parts = number_with_unit(text);
+  if (!parts) return std::nullopt;
+  const bool is_loss = metric == GateMetric::kLoss;
+  if (parts->unit.empty() || (is_loss && parts->unit == "nats")) return parts->value;
+  return !is_loss && parts->unit == "%" ? std::optional(parts->value / 100.0) : std::nullopt;
+}
+
+[[noreturn]] void refuse_margin(const std::string& text) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "--margin " + text + ": expected METRIC=NUMBER, such as loss=0.002 (nats) or time=3%");
+}
+
 void set_margin(GatePolicy& policy, const std::string& text) {
   const std::size_t equals = text.find('=');
-  const std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
-  char* end = nullptr;
-  const double margin = std::strtod(number.c_str(), &end);
-  const bool is_number = !number.empty() && *end == '\0';
-  if (!is_number || !(margin >= 0.0) || margin > kLargestMargin) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--margin " + text + ": expected METRIC=NUMBER, such as loss=0.002 (nats) or time=0.03 (3 %)");
-  }
+  if (equals == std::string::npos) refuse_margin(text);
   const std::string name = text.substr(0, equals);
-  if (name == "instructions") {
-    policy.instructions_margin = margin;
-  } else {
-    policy.of(reports::parse_gate_metric(name, "--margin " + text)).margin = margin;
-  }
+  const bool is_instructions = name == "instructions";
+  const GateMetric metric = is_instructions ? GateMetric::kCost : reports::parse_gate_metric(name, "--margin " + text);
+  const std::optional<double> margin = margin_in(text.substr(equals + 1), metric);
+  if (!margin || *margin > kLargestMargin) refuse_margin(text);
+  (is_instructions ? policy.instructions_margin : policy.of(metric).margin) = *margin;
 }
 
 void set_only(GatePolicy& policy, const std::string& list) {
@@ -98,13 +106,13 @@ void add_gate_policy_options(CLI::App& command, GatePolicyOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--margin", options.margins,
-                  "Largest loss that does not matter: loss in nats; time, memory, cost, instructions as a fraction")
+                  "Largest loss that does not matter: loss in nats; time, memory, cost, instructions as a share (3%)")
       ->type_name("METRIC=NUMBER");
   command
       .add_option("--only", options.only, "Metrics that gate, of loss,time,memory,cost; the others are only reported")
       ->type_name("LIST");
-  command.add_option("--alpha", options.alpha, "Chance of a false regression, and of each false pass (default: 0.05)")
-      ->type_name("P");
+  add_share_option(command, "--alpha", [&options](double share) { options.alpha = share; },
+                   "Chance of a false regression, and of each false pass (default: 5%)", {1e-6, 0.49});
   command.add_option("--least-runs", options.min_runs, "Minimum number of runs on each side (default: 2)")
       ->type_name("N");
 }
@@ -117,11 +125,7 @@ reports::GatePolicy policy_of(const GatePolicyOptions& options) {
   if (std::none_of(metrics.begin(), metrics.end(), [&](GateMetric metric) { return policy.of(metric).gates; }))
     throw Error(ErrorCode::kInvalidArgument,
                 "no metric of the policy gates; let at least one of loss, time, memory and cost gate");
-  if (options.alpha) {
-    if (!(*options.alpha >= 1e-6 && *options.alpha <= 0.49))
-      throw Error(ErrorCode::kInvalidArgument, "--alpha: expected a number from 0.000001 to 0.49");
-    policy.alpha = *options.alpha;
-  }
+  if (options.alpha) policy.alpha = *options.alpha;
   if (options.min_runs) {
     if (*options.min_runs < 2) throw Error(ErrorCode::kInvalidArgument, "--least-runs: expected 2 or more");
     policy.min_runs = *options.min_runs;

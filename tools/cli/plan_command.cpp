@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "reports/forecast/forecast.h"
 #include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
@@ -117,14 +118,10 @@ std::unique_ptr<results::Store> open_store(const std::string& database) {
 
 /// The command that makes the planned runs: this one as `run`, without what belongs to planning.
 std::string run_words(const std::vector<std::string>& argv) {
-  std::vector<std::string> words = {"run"};
-  for (std::size_t i = 2; i < argv.size(); ++i) {
-    const std::string name = argv[i].substr(0, argv[i].find('='));
-    const bool has_value = name == "--detect" || name == "--detect-time" || name == "--power" || name == "--alpha";
-    const bool is_ours = has_value || name == "--no-calibration" || name == "--json" || name == "--notes";
-    if (!is_ours) words.push_back(argv[i]);
-    if (has_value && name == argv[i]) ++i;
-  }
+  std::vector<std::string> words =
+      core::without_options({argv.begin() + 1, argv.end()}, {"--detect", "--detect-time", "--power", "--alpha"},
+                            {"--no-calibration", "--json", "--notes"});
+  words.front() = "run";
   return shell_words(words);
 }
 

@@ -1,29 +1,29 @@
 #include "tools/cli/quantity.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <optional>
-#include <utility>
+#include <iterator>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
 
 namespace nanobench::tools {
+
+std::optional<NumberWithUnit> number_with_unit(const std::string& text) {
+  if (text.empty() || text.find_first_of("0123456789.") != 0) return std::nullopt;
+  NumberWithUnit number;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number.value);
+  if (error != std::errc() || !std::isfinite(number.value)) return std::nullopt;
+  number.unit.assign(end, text.data() + text.size());
+  number.unit.erase(0, std::min(number.unit.find_first_not_of(' '), number.unit.size()));
+  return number;
+}
+
 namespace {
 
 using core::Error;
 using core::ErrorCode;
-
-/// The number at the beginning of `text` and what follows it, without blanks between; nullopt if none begins it.
-std::optional<std::pair<double, std::string>> split(const std::string& text) {
-  if (text.empty() || text.find_first_of("0123456789.") != 0) return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(value)) return std::nullopt;
-  std::string unit = end;
-  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
-  return std::pair(value, unit);
-}
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& expected) {
   throw Error(ErrorCode::kInvalidArgument, option + " " + text + ": expected " + expected);
@@ -37,28 +37,49 @@ std::string number(double value) {
   return format_significant(value, 3);
 }
 
-constexpr std::pair<const char*, double> kSecondUnits[] = {{"", 1.0},     {"s", 1.0},  {"ms", 1e-3},
-                                                           {"min", 60.0}, {"m", 60.0}, {"h", 3600.0}};
+/// Longer names before those that they begin with.
+constexpr std::pair<const char*, double> kTimeUnits[] = {
+    {"ms", 1e-3}, {"min", 60.0}, {"h", 3600.0}, {"m", 60.0}, {"s", 1.0}};
+
+/// Seconds of one or several plain numbers, each with its unit: "1h30min", "1.5h". nullopt for anything else.
+std::optional<double> seconds_in(std::string text) {
+  if (text.find_first_of(" eE") != std::string::npos) return std::nullopt;
+  double seconds = 0.0;
+  while (true) {
+    const auto parts = number_with_unit(text);
+    if (!parts) return std::nullopt;
+    const auto unit = std::find_if(std::begin(kTimeUnits), std::end(kTimeUnits),
+                                   [&](const auto& one) { return parts->unit.starts_with(one.first); });
+    if (unit == std::end(kTimeUnits)) return std::nullopt;
+    seconds += parts->value * unit->second;
+    text = parts->unit.substr(std::string(unit->first).size());
+    if (text.empty()) return seconds;
+  }
+}
 
 }  // namespace
 
 double parse_share(const std::string& text, const std::string& option, QuantityRange range) {
-  const auto parts = split(text);
-  const bool is_percent = parts && parts->second == "%";
-  const double value = !parts ? NAN : is_percent ? parts->first / 100.0 : parts->first;
-  if (parts && (is_percent || parts->second.empty()) && value >= range.low && value <= range.high) return value;
+  const auto parts = number_with_unit(text);
+  const bool is_percent = parts && parts->unit == "%";
+  const double value = !parts ? NAN : is_percent ? parts->value / 100.0 : parts->value;
+  if (parts && (is_percent || parts->unit.empty()) && value >= range.low && value <= range.high) return value;
   refuse(option, text, "a share from " + percent(range.low) + " to " + percent(range.high) + ", such as 5% or 0.05");
 }
 
 double parse_seconds(const std::string& text, const std::string& option, QuantityRange range) {
-  if (const auto parts = split(text)) {
-    for (const auto& [unit, seconds] : kSecondUnits) {
-      const double value = parts->first * seconds;
-      if (parts->second == unit && value >= range.low && value <= range.high) return value;
-    }
-  }
+  const auto alone = number_with_unit(text);
+  const std::optional<double> value = alone && alone->unit.empty() ? std::optional(alone->value) : seconds_in(text);
+  if (value && *value >= range.low && *value <= range.high) return *value;
   refuse(option, text,
          "a time from " + number(range.low) + "s to " + number(range.high) + "s, such as 500ms, 10s or 2min");
+}
+
+double parse_duration(const std::string& text, const std::string& option) {
+  constexpr double kYear = 365.0 * 86400.0;
+  const std::optional<double> value = seconds_in(text);
+  if (value && *value > 0.0 && *value <= kYear) return *value;
+  refuse(option, text, "a time above 0 with its unit, such as 90s, 10min or 1h30min");
 }
 
 CLI::Option* add_share_option(CLI::App& command, const std::string& name, const std::function<void(double)>& take,
@@ -74,10 +95,10 @@ CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, cons
 }
 
 DetectableSize parse_detectable(const std::string& text, const std::string& option) {
-  const auto parts = split(text);
-  if (parts && parts->first > 0.0) {
-    if (parts->second == "%") return {.is_share = true, .value = parts->first / 100.0};
-    if (parts->second.empty() || parts->second == "nats") return {.is_share = false, .value = parts->first};
+  const auto parts = number_with_unit(text);
+  if (parts && parts->value > 0.0) {
+    if (parts->unit == "%") return {.is_share = true, .value = parts->value / 100.0};
+    if (parts->unit.empty() || parts->unit == "nats") return {.is_share = false, .value = parts->value};
   }
   refuse(option, text, "an effect on the loss such as 0.002 (nats per token), or one on the time such as 1%");
 }

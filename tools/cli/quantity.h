@@ -3,9 +3,17 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace nanobench::tools {
+
+/// "5 %" is 5 and "%". The number has no sign and is finite; what follows it is the unit, which may be empty.
+struct NumberWithUnit {
+  double value = 0.0;
+  std::string unit;
+};
+std::optional<NumberWithUnit> number_with_unit(const std::string& text);
 
 /// What a value may be.
 struct QuantityRange {
@@ -15,8 +23,10 @@ struct QuantityRange {
 
 /// "5%" or "0.05". Throws Error{kInvalidArgument} with the option's name.
 double parse_share(const std::string& text, const std::string& option, QuantityRange range);
-/// "500ms", "10s", "2min", "1h"; a number alone is seconds. Throws as parse_share() does.
+/// "500ms", "10s", "1h30min"; a number alone is seconds. Throws as parse_share() does.
 double parse_seconds(const std::string& text, const std::string& option, QuantityRange range);
+/// The same above 0 and up to a year, where a number alone would be read as minutes by some: its unit is needed.
+double parse_duration(const std::string& text, const std::string& option);
 
 /// Options of these forms. `take` gets the parsed value.
 CLI::Option* add_share_option(CLI::App& command, const std::string& name, const std::function<void(double)>& take,

@@ -17,6 +17,7 @@
 #include "reports/forecast/run_cost.h"
 #include "results/host_load.h"
 #include "tools/cli/places.h"
+#include "tools/cli/quantity.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -293,9 +294,6 @@ class Search {
   double tasks_s_ = 0.0;  ///< of the runs that Slurm made in this call; their wait in its queue costs nothing
 };
 
-/// The units of a duration, longest names first.
-constexpr std::pair<const char*, double> kUnits[] = {{"min", 60.0}, {"h", 3600.0}, {"m", 60.0}, {"s", 1.0}};
-
 }  // namespace
 
 std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count) {
@@ -306,30 +304,6 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
   }
   seeds.resize(static_cast<std::size_t>(count));
   return seeds;
-}
-
-double parse_duration(const std::string& text, const std::string& option) {
-  const auto refuse = [&] {
-    throw Error(ErrorCode::kInvalidArgument,
-                option + " " + text + ": expected a time above 0 with its unit, such as 90s, 10min or 1h30min");
-  };
-  double seconds = 0.0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t digits = text.find_first_not_of("0123456789.", at);
-    if (digits == at || digits == std::string::npos) refuse();
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str() + at, &end);
-    if (end != text.c_str() + digits) refuse();
-    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& one) {
-      return text.compare(digits, std::string(one.first).size(), one.first) == 0;
-    });
-    if (unit == std::end(kUnits)) refuse();
-    seconds += value * unit->second;
-    at = digits + std::string(unit->first).size();
-  }
-  constexpr double kYear = 365.0 * 86400.0;
-  if (!(seconds > 0.0) || seconds > kYear) refuse();
-  return seconds;
 }
 
 bool UntilDecided::is_sequential() const {

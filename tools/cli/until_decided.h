@@ -23,10 +23,6 @@ struct UntilDecided {
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 
-/// Seconds of "90s", "10min", "1.5h" or "1h30min". Throws Error{kInvalidArgument} with `option` for anything else, and
-/// for nothing or less.
-double parse_duration(const std::string& text, const std::string& option);
-
 /// The suite's own seeds first, then the smallest others.
 std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count);
 

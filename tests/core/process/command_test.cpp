@@ -43,6 +43,18 @@ TEST(Command, FailuresAreToldInItsOwnWords) {
     EXPECT_EQ(failure_text(name, silent).substr(0, 2), "x ");
 }
 
+TEST(Command, OptionsAreTakenOutWithTheirValues) {
+  const std::vector<std::string> words = {"run", "s.json", "--seeds", "3", "--seeds=4", "--json", "--db", "x.db"};
+  EXPECT_EQ(without_options(words, {"--seeds"}, {"--json"}),
+            (std::vector<std::string>{"run", "s.json", "--db", "x.db"}));
+  EXPECT_EQ(without_options(words, {}), words);
+  EXPECT_EQ(without_options({"--runs", "3", "--", "a", "--runs", "4"}, {"--runs"}),
+            (std::vector<std::string>{"--", "a", "--runs", "4"}))
+      << "what follows is another program's";
+  EXPECT_TRUE(without_options({"--runs"}, {"--runs"}).empty()) << "without its value";
+  EXPECT_EQ(without_options({"--runs", "--", "a"}, {"--runs"}), (std::vector<std::string>{"--", "a"}));
+}
+
 TEST(Command, OneThatHangsIsKilledWithAllThatItStarted) {
   CommandResult result;
   const double seconds =
