@@ -97,7 +97,7 @@ std::optional<std::size_t> wait_readable(const std::vector<int>& fds, std::chron
 
 void TextTail::add(std::string_view bytes) {
   text_ += bytes;
-  if (text_.size() > 2 * kMinBytes) text_.erase(0, text_.size() - kMinBytes);
+  if (text_.size() > 2 * min_bytes_) text_.erase(0, text_.size() - min_bytes_);
 }
 
 }  // namespace nanobench::core

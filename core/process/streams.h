@@ -92,12 +92,16 @@ class LineCutter {
 /// The end of a stream of any length.
 class TextTail {
  public:
-  static constexpr std::size_t kMinBytes = 8192;  ///< bytes kept: at least this many, at most twice as many
+  static constexpr std::size_t kMinBytes = 8192;
+
+  /// Bytes kept: at least this many, at most twice as many.
+  explicit TextTail(std::size_t min_bytes = kMinBytes) : min_bytes_(min_bytes) {}
 
   void add(std::string_view bytes);
   const std::string& text() const { return text_; }
 
  private:
+  std::size_t min_bytes_;
   std::string text_;
 };
 

@@ -31,22 +31,6 @@ std::int64_t copied_bytes() {
   return bytes <= kSmallCopyBytes ? 1 : bytes + kTouchedBytes;
 }
 
-/// The last bytes of a stream of any length.
-class KeptOutput {
- public:
-  void add(std::string_view bytes) {
-    text_ += bytes;
-    if (text_.size() > 2 * kMaxKeptOutput) text_.erase(0, text_.size() - kMaxKeptOutput);
-  }
-  std::string take() {
-    if (text_.size() > kMaxKeptOutput) text_.erase(0, text_.size() - kMaxKeptOutput);
-    return std::move(text_);
-  }
-
- private:
-  std::string text_;
-};
-
 class TimedProcess {
  public:
   TimedProcess(const TimedCommand& command, InterruptGuard& interrupts, int earlier_signals)
@@ -78,8 +62,8 @@ class TimedProcess {
     result_.wall_ms = std::chrono::duration<double, std::milli>(ended - child_.started()).count();
     while (read_some()) {
     }
-    result_.out = out_.take();
-    result_.err = err_.take();
+    result_.out = out_.text();
+    result_.err = err_.text();
     return result_;
   }
 
@@ -120,7 +104,7 @@ class TimedProcess {
     return has_read;
   }
 
-  bool read_from(core::Fd& pipe, KeptOutput& kept, int ours) const {
+  bool read_from(core::Fd& pipe, core::TextTail& kept, int ours) const {
     const std::string_view bytes = core::read_available(pipe);
     kept.add(bytes);
     if (command_.shows_output) core::write_all(ours, bytes);
@@ -149,7 +133,7 @@ class TimedProcess {
   core::Fd nowhere_;
   core::ChildProcess child_;
   core::Fd watch_;
-  KeptOutput out_, err_;
+  core::TextTail out_{kMaxKeptOutput / 2}, err_{kMaxKeptOutput / 2};
   TimedResult result_;
   Clock::time_point kill_at_;
   Clock::time_point ticked_ = Clock::now();

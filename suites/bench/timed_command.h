@@ -28,7 +28,7 @@ struct TimedResult {
   TimedStop stop = TimedStop::kNone;
   double wall_ms = 0.0;  ///< from before the process was made to its end
   core::ProcessExit exit;
-  std::string out, err;  ///< the last kMaxKeptOutput bytes; `out` only with keeps_output
+  std::string out, err;  ///< the end, at most kMaxKeptOutput bytes; `out` only with keeps_output
 };
 
 inline constexpr std::size_t kMaxKeptOutput = std::size_t{1} << 20;
