@@ -37,6 +37,7 @@ Json plan_parts(const NewPlan& plan) {
   if (plan.sequential) {
     const SequentialLook& look = *plan.sequential;
     json["sequential"] = {look.alpha, look.family, look.first, look.most, look.step, look.look};
+    if (look.spending_power != 0.0) json["sequential"].push_back(look.spending_power);
   }
   for (const PlanContrast& contrast : plan.contrasts)
     json["contrasts"].push_back({contrast.effect, contrast.coefficients});

@@ -105,9 +105,10 @@ std::string text_of(const std::vector<Message>& messages) {
 
 std::optional<std::string> text_of(const std::optional<SequentialLook>& look) {
   if (!look) return std::nullopt;
-  return Json{{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
-              {"most", look->most},   {"step", look->step},     {"look", look->look}}
-      .dump();
+  Json json = {{"alpha", look->alpha}, {"family", look->family}, {"first", look->first},
+               {"most", look->most},   {"step", look->step},     {"look", look->look}};
+  if (look->spending_power != 0.0) json["spending_power"] = look->spending_power;
+  return json.dump();
 }
 
 Design read_design(const std::string& text) {
@@ -165,7 +166,8 @@ std::optional<SequentialLook> read_sequential(const std::optional<std::string>& 
                         .first = json.at("first").get<int>(),
                         .most = json.at("most").get<int>(),
                         .step = json.at("step").get<int>(),
-                        .look = json.at("look").get<int>()};
+                        .look = json.at("look").get<int>(),
+                        .spending_power = json.value("spending_power", 0.0)};
 }
 
 namespace {

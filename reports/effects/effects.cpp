@@ -296,7 +296,8 @@ void keep_first(EffectResult& result, const EffectResult& at_look, int look) {
 }  // namespace
 
 std::vector<Look> looks_of(const results::SequentialLook& look) {
-  return sequential_looks(look.first, look.most, look.step, {.alpha = look.alpha / look.family});
+  return sequential_looks(look.first, look.most, look.step,
+                          {.alpha = look.alpha / look.family, .spending_power = look.spending_power});
 }
 
 EffectRules rules_of(const results::PlanRecord& plan, EffectRules rules) {

@@ -30,6 +30,8 @@ void check_information(std::span<const double> information) {
 
 void check(const SequentialSettings& settings) {
   if (!(settings.alpha > 0.0 && settings.alpha < 0.5)) refuse("alpha must be between 0 and 0.5, without the ends");
+  if (!(settings.spending_power >= 0.0 && settings.spending_power <= 10.0))
+    refuse("the power of a spending function lies between 0 and 10");
 }
 
 /// The density of the score (a Brownian motion at the looks' times) as long as no boundary has been crossed, on the
@@ -123,7 +125,7 @@ std::vector<Look> looks_of(std::span<const double> information, const Sequential
   std::vector<Look> looks;
   double spent = 0.0;
   for (std::size_t i = 0; i < information.size(); ++i) {
-    Look look{.information = information[i], .spent = obrien_fleming_spending(information[i], settings)};
+    Look look{.information = information[i], .spent = spent_by(information[i], settings)};
     look.z = boundary(walk, information[i], (look.spent - spent) / sides);
     look.nominal_p = sides * normal_upper(look.z);
     spent = look.spent;
@@ -150,11 +152,25 @@ double obrien_fleming_spending(double information, const SequentialSettings& set
   return sides * 2.0 * normal_upper(z / std::sqrt(information));
 }
 
+double spent_by(double information, const SequentialSettings& settings) {
+  if (settings.spending_power == 0.0) return obrien_fleming_spending(information, settings);
+  check(settings);
+  require_positive(information, "the fraction of information");
+  return settings.alpha * std::pow(std::min(1.0, information), settings.spending_power);
+}
+
+double small_sample_guard(const SequentialSettings& settings) {
+  constexpr double kObrienFlemingGuard = 0.85, kEarlySpendingGuard = 0.8;
+  return settings.spending_power == 0.0 ? kObrienFlemingGuard : kEarlySpendingGuard;
+}
+
 std::vector<Look> sequential_looks(std::span<const double> information, const SequentialSettings& settings) {
   check(settings);
   check_information(information);
   std::vector<Look> looks = looks_of(information, settings);
-  const std::vector<Look> one_sided = looks_of(information, {.alpha = settings.alpha, .is_two_sided = false});
+  SequentialSettings one_side = settings;
+  one_side.is_two_sided = false;
+  const std::vector<Look> one_sided = looks_of(information, one_side);
   for (std::size_t i = 0; i < looks.size(); ++i) looks[i].equivalence_p = one_sided[i].nominal_p;
   return looks;
 }
@@ -167,7 +183,7 @@ std::vector<Look> sequential_looks(int first, int max, int step, const Sequentia
   for (int runs = first; runs < max; runs += step) information.push_back(static_cast<double>(runs) / max);
   information.push_back(1.0);
   SequentialSettings guarded = settings;
-  if (information.size() > 1) guarded.alpha *= kSmallSampleGuard;
+  if (information.size() > 1) guarded.alpha *= small_sample_guard(settings);
   return sequential_looks(information, guarded);
 }
 

@@ -27,6 +27,9 @@ using core::Error;
 using core::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
+/// Alpha is spent evenly over the seeds: an early look may decide a large effect, which is what a budget is for.
+constexpr double kEvenSpending = 1.0;
+
 /// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
 results::SequentialLook looks_for(const suites::Suite& suite, int most, double alpha, int changes) {
   constexpr int kMaxLooks = 50;
@@ -36,7 +39,8 @@ results::SequentialLook looks_for(const suites::Suite& suite, int most, double a
           .first = first,
           .most = most,
           .step = std::max(1, (most - first + kMaxLooks - 2) / (kMaxLooks - 1)),
-          .look = 1};
+          .look = 1,
+          .spending_power = kEvenSpending};
 }
 
 /// A change without a verdict that more seeds may decide.

@@ -50,6 +50,13 @@ TEST(SequentialLooks, PublishedLanDeMetsBoundaries) {
   }
 }
 
+TEST(SequentialLooks, PublishedBoundariesOfEvenSpending) {
+  // Two-sided 0.05, alpha t, five equal looks (DeMets and Lan 1994).
+  const std::vector<Look> looks = sequential_looks(equal_looks(5), {.alpha = 0.05, .spending_power = 1.0});
+  const Values expected = {2.576, 2.49, 2.41, 2.34, 2.28};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(looks[i].z, expected[i], 6e-3) << i;
+}
+
 TEST(SequentialLooks, AgreeWithReference) {
   for (const nlohmann::json& entry : vectors("sequential")) {
     const SequentialSettings settings{.alpha = entry.at("alpha"), .is_two_sided = entry.at("is_two_sided")};
@@ -73,6 +80,19 @@ TEST(SequentialLooks, SpendWhatTheyPromise) {
   }
 }
 
+TEST(SequentialLooks, APowerSpendsWhatItPromisesToo) {
+  for (const double power : {0.5, 1.0, 3.0}) {
+    const std::vector<Look> looks = sequential_looks(equal_looks(7), {.alpha = 0.02, .spending_power = power});
+    Values z;
+    for (const Look& look : looks) z.push_back(look.z);
+    const Values crossed = crossing_probabilities(z, equal_looks(7));
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      EXPECT_NEAR(looks[i].spent, 0.02 * std::pow((static_cast<double>(i) + 1) / 7, power), 1e-15);
+      EXPECT_NEAR(crossed[i], looks[i].spent, 1e-10);
+    }
+  }
+}
+
 TEST(SequentialLooks, OneLookIsAPlainTest) {
   const std::vector<Look> looks = sequential_looks(Values{1.0});
   EXPECT_NEAR(looks[0].nominal_p, 0.05, 1e-11);
@@ -85,7 +105,7 @@ TEST(SequentialLooks, ByRunsEndAtTheMost) {
   EXPECT_DOUBLE_EQ(looks[0].information, 0.3);
   EXPECT_DOUBLE_EQ(looks[2].information, 0.9);
   EXPECT_DOUBLE_EQ(looks[3].information, 1.0);
-  EXPECT_DOUBLE_EQ(looks[3].spent, 0.05 * kSmallSampleGuard);
+  EXPECT_DOUBLE_EQ(looks[3].spent, 0.05 * small_sample_guard({}));
   EXPECT_DOUBLE_EQ(sequential_looks(5, 5, 1)[0].spent, 0.05) << "one look is a plain test";
 }
 
@@ -95,6 +115,8 @@ TEST(SequentialLooks, MisuseIsRefused) {
   EXPECT_THROW(sequential_looks(Values{0.5, 0.9}), core::Error);
   EXPECT_THROW(sequential_looks(Values{std::nan(""), 1.0}), core::Error);
   EXPECT_THROW(sequential_looks(Values{1.0}, {.alpha = 0.5}), core::Error);
+  EXPECT_THROW(sequential_looks(Values{1.0}, {.spending_power = -1.0}), core::Error);
+  EXPECT_THROW(sequential_looks(Values{1.0}, {.spending_power = std::nan("")}), core::Error);
   EXPECT_THROW(sequential_looks(1, 5, 1), core::Error);
   EXPECT_THROW(sequential_looks(6, 5, 1), core::Error);
   EXPECT_THROW(sequential_looks(2, 5, 0), core::Error);
@@ -125,8 +147,8 @@ struct Alarms {
 };
 
 /// Share of experiments without an effect that stop for one, looking after every run from 2 to `most`.
-Alarms false_alarms(int most, double alpha, std::uint64_t seed, int repetitions) {
-  const std::vector<Look> plan = sequential_looks(2, most, 1, {.alpha = alpha});
+Alarms false_alarms(int most, const SequentialSettings& settings, std::uint64_t seed, int repetitions) {
+  const std::vector<Look> plan = sequential_looks(2, most, 1, settings);
   NormalDraws draws(seed);
   int pairs = 0;
   int unpaired = 0;
@@ -148,11 +170,44 @@ Alarms false_alarms(int most, double alpha, std::uint64_t seed, int repetitions)
 TEST(Sequential, FalseAlarmsOfTStatisticsHoldFromTwoRunsOn) {
   constexpr int kRepetitions = 20000;
   for (const int most : {5, 10}) {
-    const Alarms alarms = false_alarms(most, 0.05, 101, kRepetitions);
+    const Alarms alarms = false_alarms(most, {.alpha = 0.05}, 101, kRepetitions);
     EXPECT_LE(alarms.pairs, 0.05 + slack(0.05, kRepetitions)) << "pairs, up to " << most;
     EXPECT_LE(alarms.welch, 0.05 + slack(0.05, kRepetitions)) << "Welch, up to " << most;
     EXPECT_GE(alarms.welch, 0.035 - slack(0.035, kRepetitions)) << "not needlessly timid, up to " << most;
   }
+}
+
+TEST(Sequential, FalseAlarmsHoldWhereAlphaIsSpentEvenly) {
+  constexpr int kRepetitions = 20000;
+  for (const int most : {5, 12}) {
+    const Alarms alarms = false_alarms(most, {.alpha = 0.05, .spending_power = 1.0}, 102, kRepetitions);
+    EXPECT_LE(alarms.pairs, 0.05 + slack(0.05, kRepetitions)) << "pairs, up to " << most;
+    EXPECT_LE(alarms.welch, 0.05 + slack(0.05, kRepetitions)) << "Welch, up to " << most;
+  }
+}
+
+/// A large effect, as budgets are spent on: pairs of which each differs by one and a half standard deviations.
+double mean_runs_to_decide(double spending_power) {
+  const std::vector<Look> plan = sequential_looks(3, 30, 3, {.alpha = 0.05, .spending_power = spending_power});
+  NormalDraws draws(103);
+  constexpr int kRepetitions = 2000;
+  double runs = 0.0;
+  for (int i = 0; i < kRepetitions; ++i) {
+    const Values second = draws.sample(30);
+    Values first = second;
+    for (double& value : first) value += draws.next(1.5, 1.0);
+    std::vector<LookEvidence> looks;
+    do {
+      const std::size_t n = 3 + 3 * looks.size();
+      looks.push_back({.p = p_of(*paired_t(std::span(first).first(n), std::span(second).first(n)))});
+    } while (decide(plan, looks).decision == SequentialDecision::kContinue);
+    runs += 3.0 * static_cast<double>(looks.size());
+  }
+  return runs / kRepetitions;
+}
+
+TEST(Sequential, EvenSpendingFindsALargeEffectInFewerRuns) {
+  EXPECT_LT(mean_runs_to_decide(1.0), 0.75 * mean_runs_to_decide(0.0));
 }
 
 TEST(Sequential, PlainPeekingWouldNotHold) {
