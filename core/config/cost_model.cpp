@@ -359,6 +359,19 @@ class Counter {
     }
   }
 
+  /// Numbers of the parameters that have a second copy for the optimiser.
+  double master_numbers() const {
+    const ParameterStorage storage = config_.precision.parameters;
+    double numbers = 0;
+    for (const ParameterShape& parameter : parameters_) {
+      const bool has_master =
+          storage == ParameterStorage::kBfloat16Stochastic ||
+          (storage == ParameterStorage::kBfloat16Truncated && is_block_matrix(parameter.group, parameter.name));
+      if (has_master) numbers += as_double(parameter.numbers());
+    }
+    return numbers;
+  }
+
   /// Sums over sequences, clipping, masters: operations on every parameter's gradient or value.
   void gradients() {
     double parameters = 0;
@@ -367,8 +380,8 @@ class Counter {
     add(OpFamily::kElementWise, CostPhase::kBackward, sums, 3 * sums * size_.number);
     if (config_.optimizer.gradient_clip.type != GradientClipType::kNone)
       add(OpFamily::kElementWise, CostPhase::kOptimizer, 3 * parameters, 3 * parameters * size_.number);
-    if (config_.precision.parameters == ParameterStorage::kBfloat16Stochastic)
-      add(OpFamily::kElementWise, CostPhase::kOptimizer, 2 * parameters, 6 * parameters * size_.number);
+    const double masters = master_numbers();
+    if (masters > 0) add(OpFamily::kElementWise, CostPhase::kOptimizer, 2 * masters, 6 * masters * size_.number);
   }
 
   void adam(const OptimizerGroupConfig& group, std::int64_t numbers, double bytes_each) {

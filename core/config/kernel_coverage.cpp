@@ -99,7 +99,7 @@ const KernelCondition kOneTarget{"one target a token, and the softcap of records
                                  {"/loss/multi_token", "/loss/prefix", "/model/logit_cap/scale"},
                                  has_one_target};
 const KernelCondition kFloat32Loss{"a loss in float32", {"/precision/cross_entropy"}, [](Query query) {
-                                     return query.config.precision.cross_entropy == StoredPrecision::kFloat32;
+                                     return query.config.precision.cross_entropy == LossPrecision::kFloat32;
                                    }};
 const KernelCondition kTiled{
     "tiled attention",

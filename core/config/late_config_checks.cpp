@@ -292,9 +292,13 @@ void check_loss(const ConfigChecker& check, const TrainConfig& config) {
                   "the stage from step " + late_text(stage.from) + " needs as many weights at its start as at its end");
   const ModelConfig& model = config.model;
   const bool is_late = !loss.multi_token.empty() || !loss.prefix.empty() || model.logit_cap.scale.has_value();
-  check.exclude(is_late && config.precision.cross_entropy == StoredPrecision::kBfloat16,
+  check.exclude(is_late && config.precision.cross_entropy == LossPrecision::kBfloat16,
                 {"/precision/cross_entropy", "/loss/multi_token", "/loss/prefix", "/model/logit_cap/scale"},
                 "several targets and this cap have a loss in float32; set cross_entropy to \"float32\"");
+  check.exclude(!model.logit_cap.scale && config.precision.cross_entropy == LossPrecision::kBfloat16Sigmoid,
+                {"/precision/cross_entropy", "/model/logit_cap/scale"},
+                "only the cap with a shift has a rounded sigmoid; set logit_cap's scale, or cross_entropy to "
+                "\"float32\"");
   check.exclude(model.logit_cap.scale && model.logit_softcap, {"/model/logit_cap/scale", "/model/logit_softcap"},
                 "logits have one cap; set logit_softcap to null");
 }

@@ -197,6 +197,14 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
   return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
 }
 
+bool is_gate(const std::string& name) {
+  return name.ends_with("_gate.weight");
+}
+
+bool is_block_matrix(ParameterGroup group, const std::string& name) {
+  return group == ParameterGroup::kHiddenMatrices && name.starts_with("blocks.") && !is_gate(name);
+}
+
 std::string family_of(const std::string& name) {
   std::string family;
   for (std::size_t begin = 0; begin <= name.size();) {

@@ -42,6 +42,11 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 /// and numbers. "blocks.3.attn.qkvo_w" is of the family "attn.qkvo_w".
 std::string family_of(const std::string& name);
 
+/// Whether a parameter of this name is the matrix of a gate.
+bool is_gate(const std::string& name);
+/// Whether it is a matrix of attention or of an MLP, and not a gate.
+bool is_block_matrix(ParameterGroup group, const std::string& name);
+
 /// The settings by which a parameter is trained: those of its family, or else of its group.
 const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,
                                         const std::string& name);

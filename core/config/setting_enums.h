@@ -72,7 +72,8 @@ enum class InitScheme { kRecords, kGpt2 };
 enum class ActivationPrecision { kFloat32, kAutocast, kBfloat16 };
 enum class ValidationPrecision { kTraining, kFloat32 };
 enum class StoredPrecision { kFloat32, kBfloat16 };
-enum class ParameterStorage { kFloat32, kBfloat16Stochastic };
+enum class LossPrecision { kFloat32, kBfloat16, kBfloat16Sigmoid };
+enum class ParameterStorage { kFloat32, kBfloat16Stochastic, kBfloat16Truncated };
 enum class RotaryPrecision { kFloat32, kBfloat16Tables, kBfloat16Frequencies };
 enum class ProductPrecision { kActivations, kFp8 };
 

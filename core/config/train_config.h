@@ -318,16 +318,20 @@ struct PrecisionConfig {
   /// float32. kBfloat16 (#1, #10 on): the stream is rounded too.
   ActivationPrecision activations = ActivationPrecision::kFloat32;
   ValidationPrecision validation =
-      ValidationPrecision::kTraining;                        ///< kFloat32: validation without rounding (#2 to #4)
-  ParameterStorage parameters = ParameterStorage::kFloat32;  ///< kBfloat16Stochastic: float32 masters (#1)
-  StoredPrecision embeddings = StoredPrecision::kFloat32;    ///< tables and their Adam state
-  StoredPrecision scalars = StoredPrecision::kFloat32;       ///< lambdas, skip weights and their Adam state
-  StoredPrecision linear_init = StoredPrecision::kFloat32;   ///< matrices are rounded once, at the start (#10 to #17)
+      ValidationPrecision::kTraining;  ///< kFloat32: validation without rounding (#2 to #4)
+  /// kBfloat16Stochastic: bfloat16 copies of all parameters, rounded at random, beside float32 masters (#1).
+  /// kBfloat16Truncated: products take the upper 16 bits of the matrices of attention and MLP, and the optimiser
+  /// updates all 32; they start rounded (#57 on).
+  ParameterStorage parameters = ParameterStorage::kFloat32;
+  StoredPrecision embeddings = StoredPrecision::kFloat32;   ///< tables and their Adam state
+  StoredPrecision scalars = StoredPrecision::kFloat32;      ///< lambdas, skip weights and their Adam state
+  StoredPrecision linear_init = StoredPrecision::kFloat32;  ///< matrices are rounded once, at the start (#10 to #17)
   RotaryPrecision rotary_tables = RotaryPrecision::kFloat32;
   StoredPrecision rotation = StoredPrecision::kFloat32;  ///< kBfloat16: x is rounded before rotation
   StoredPrecision logits = StoredPrecision::kFloat32;    ///< precision of the softcap
-  /// kBfloat16 (#37 on): soft cap and log-softmax are rounded too, and so is each line of their backward pass.
-  StoredPrecision cross_entropy = StoredPrecision::kFloat32;
+  /// kBfloat16 (#37 to #59): soft cap and log-softmax are rounded too, and so is each line of their backward pass.
+  /// kBfloat16Sigmoid (#79 on): the sigmoid of model.logit_cap is rounded in training, for loss and gradient.
+  LossPrecision cross_entropy = LossPrecision::kFloat32;
   StoredPrecision lm_head = StoredPrecision::kFloat32;     ///< the head's matrix and its Adam state (#32 on)
   StoredPrecision gates = StoredPrecision::kFloat32;       ///< attention and smear gates and their momentum (#32 on)
   StoredPrecision adam_state = StoredPrecision::kFloat32;  ///< kBfloat16: the moments of every group (#32 on)

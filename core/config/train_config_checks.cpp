@@ -257,7 +257,7 @@ void check_precision(const ConfigChecker& check, const TrainConfig& config) {
                  "/precision/gates"},
                 "stochastic rounding keeps float32 masters of every parameter; set embeddings, scalars, lm_head and "
                 "gates to \"float32\"");
-  check.exclude(precision.cross_entropy == StoredPrecision::kBfloat16 &&
+  check.exclude(precision.cross_entropy == LossPrecision::kBfloat16 &&
                     (!config.model.logit_softcap || config.model.logit_softcap_form != SoftcapForm::kSigmoid),
                 {"/precision/cross_entropy", "/model/logit_softcap", "/model/logit_softcap_form"},
                 "the bfloat16 loss is that of the sigmoid form; set logit_softcap_form to \"sigmoid\"");

@@ -378,7 +378,9 @@ void visit_fields(Visitor& v, PrecisionConfig& c) {
            "too."},
           c.activations);
   v.field({"validation", "Validation rounds like training, or not at all."}, c.validation);
-  v.field({"parameters", "Parameters in float32, or bfloat16 copies with stochastic rounding beside float32 masters."},
+  v.field({"parameters",
+           "Parameters in float32, bfloat16 copies with stochastic rounding beside float32 masters, or products by "
+           "the upper 16 bits of the blocks' matrices."},
           c.parameters);
   v.field({"embeddings", "Storage of the tables and of their Adam state."}, c.embeddings);
   v.field({"scalars", "Storage of mixing and skip weights and of their Adam state."}, c.scalars);
@@ -387,7 +389,9 @@ void visit_fields(Visitor& v, PrecisionConfig& c) {
           c.rotary_tables);
   v.field({"rotation", "Queries and keys are turned in float32, or rounded to bfloat16 first."}, c.rotation);
   v.field({"logits", "The number type in which the soft cap is taken."}, c.logits);
-  v.field({"cross_entropy", "The number type of soft cap and log-softmax in training, forward and backward."},
+  v.field({"cross_entropy",
+           "The number type of soft cap and log-softmax in training, forward and backward, or of the cap's sigmoid "
+           "alone."},
           c.cross_entropy);
   v.field({"lm_head", "Storage of the head's matrix and of its Adam state."}, c.lm_head);
   v.field({"gates", "Storage of the gates' matrices and of their momentum."}, c.gates);

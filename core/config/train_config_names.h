@@ -107,7 +107,10 @@ NB_ENUM_NAMES(ValidationPrecision, {ValidationPrecision::kTraining, "training"},
               {ValidationPrecision::kFloat32, "float32"});
 NB_ENUM_NAMES(StoredPrecision, {StoredPrecision::kFloat32, "float32"}, {StoredPrecision::kBfloat16, "bfloat16"});
 NB_ENUM_NAMES(ParameterStorage, {ParameterStorage::kFloat32, "float32"},
-              {ParameterStorage::kBfloat16Stochastic, "bfloat16_stochastic"});
+              {ParameterStorage::kBfloat16Stochastic, "bfloat16_stochastic"},
+              {ParameterStorage::kBfloat16Truncated, "bfloat16_truncated"});
+NB_ENUM_NAMES(LossPrecision, {LossPrecision::kFloat32, "float32"}, {LossPrecision::kBfloat16, "bfloat16"},
+              {LossPrecision::kBfloat16Sigmoid, "bfloat16_sigmoid"});
 NB_ENUM_NAMES(RotaryPrecision, {RotaryPrecision::kFloat32, "float32"},
               {RotaryPrecision::kBfloat16Tables, "bfloat16_tables"},
               {RotaryPrecision::kBfloat16Frequencies, "bfloat16_frequencies"});

@@ -40,7 +40,9 @@ InitRule table_rule(const TrainConfig& config) {
 }
 
 LossRounding loss_rounding(const PrecisionConfig& precision, Pass pass) {
-  if (precision.cross_entropy == StoredPrecision::kFloat32) return LossRounding::kNone;
+  if (precision.cross_entropy == LossPrecision::kFloat32) return LossRounding::kNone;
+  if (precision.cross_entropy == LossPrecision::kBfloat16Sigmoid)
+    return pass == Pass::kTraining ? LossRounding::kSigmoid : LossRounding::kNone;
   return pass == Pass::kTraining ? LossRounding::kAll : LossRounding::kCap;
 }
 

@@ -78,6 +78,14 @@ void round_to_bfloat16_(at::Tensor& x) {
   round_floats(values, values, x.numel());
 }
 
+void truncate_to_bfloat16_(at::Tensor& x) {
+  const OpTimer timer("round_to_bfloat16");
+  constexpr std::int64_t kDoubleBits = 45, kFloatBits = 16;  // behind the seven digits of bfloat16
+  const bool is_double = x.scalar_type() == at::kDouble;
+  const std::int64_t kept = -(std::int64_t{1} << (is_double ? kDoubleBits : kFloatBits));
+  x.detach().view(is_double ? at::kLong : at::kInt).bitwise_and_(kept);
+}
+
 at::Tensor stored_as_bfloat16(const at::Tensor& x) {
   return StoredAsBfloat16::apply(x);
 }

@@ -23,6 +23,10 @@ at::Tensor round_to_bfloat16(const at::Tensor& x);
 /// In-place version of round_to_bfloat16.
 void round_to_bfloat16_(at::Tensor& x);
 
+/// Cuts every element off to bfloat16, in place: toward zero, as the upper 16 bits of a float32.
+///   x  float32 or float64, contiguous; of float64 the same digits stay
+void truncate_to_bfloat16_(at::Tensor& x);
+
 /// x as a bfloat16 tensor would hold it: rounds the value, and its gradient in the backward pass.
 at::Tensor stored_as_bfloat16(const at::Tensor& x);
 

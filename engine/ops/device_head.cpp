@@ -48,6 +48,7 @@ class Products {
 cuda::CrossEntropyRounding rounding_of(LossRounding rounding) {
   switch (rounding) {
     case LossRounding::kNone: break;
+    case LossRounding::kSigmoid: break;  // only with a cap that has no kernel (kOneTarget)
     case LossRounding::kCap: return cuda::CrossEntropyRounding::kCap;
     case LossRounding::kAll: return cuda::CrossEntropyRounding::kAll;
   }

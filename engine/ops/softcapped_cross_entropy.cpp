@@ -119,7 +119,8 @@ struct CappedLogits {
 CappedLogits cap_logits(const at::Tensor& logits, const HeadOptions& options) {
   const LogitCapConfig& cap = options.logit_cap;
   if (cap.scale) {
-    const at::Tensor sigmoid = at::sigmoid((logits + cap.shift).div_(cap.divisor));
+    at::Tensor sigmoid = at::sigmoid((logits + cap.shift).div_(cap.divisor));
+    if (options.loss_rounding == LossRounding::kSigmoid) round_to_bfloat16_(sigmoid);
     return {sigmoid * *cap.scale, sigmoid * (1.0 - sigmoid) * (*cap.scale / cap.divisor)};
   }
   if (!options.softcap.cap) return {logits, {}};

@@ -21,8 +21,9 @@ at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap);
 /// What is rounded to bfloat16 in a loss of that type (#37 on).
 enum class LossRounding {
   kNone,
-  kCap,  ///< the logits, and each step of the cap: validation
-  kAll,  ///< the log-softmax too, and each step of the backward pass: training
+  kCap,      ///< the logits, and each step of the cap: validation
+  kAll,      ///< the log-softmax too, and each step of the backward pass: training
+  kSigmoid,  ///< of a cap with a shift (logit_cap) the sigmoid, from which loss and gradient are taken: training (#79)
 };
 
 /// Softcap of the head, and rounding between the product and the loss.
@@ -31,7 +32,7 @@ struct HeadOptions {
   bool rounds_logits = false;  ///< rounds logits and their gradient to bfloat16: the storage of a bfloat16 product
   bool rounds_capped = false;  ///< rounds the capped logits and their gradient too: a bfloat16 cap (#9 to #18)
   double logit_scale = 1.0;    ///< factor on the logits before the cap
-  LossRounding loss_rounding = LossRounding::kNone;  ///< for the sigmoid form of the cap
+  LossRounding loss_rounding = LossRounding::kNone;  ///< kCap, kAll: for the sigmoid form of the softcap
   bool is_sum = false;  ///< gradients are rounded as those of the sum over the tokens, and divided by T afterwards
   /// Scale for rounding the logits' gradients to e5m2 before the products of the backward pass (#19 to #21); nullopt:
   /// no rounding.

@@ -54,24 +54,32 @@ bool are_plain_floats(const std::vector<at::Tensor>& tensors, at::DeviceType dev
   });
 }
 
-MasterWeights::MasterWeights(Parameters& parameters, std::uint64_t seed) : parameters_(parameters), seed_(seed) {
+MasterWeights::MasterWeights(std::vector<at::Tensor> parameters, ParameterStorage storage, std::uint64_t seed)
+    : parameters_(std::move(parameters)), storage_(storage), seed_(seed) {
   const at::NoGradGuard no_grad;
-  for (const Parameter& parameter : parameters_.all()) masters_.push_back(at::empty_like(parameter.tensor));
+  for (at::Tensor& parameter : parameters_) {
+    if (storage_ == ParameterStorage::kBfloat16Truncated) round_to_bfloat16_(parameter);
+    masters_.push_back(at::empty_like(parameter));
+  }
   round();
 }
 
 void MasterWeights::unround() {
   const OpTimer timer("master_weights");
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < masters_.size(); ++i) parameters_.all()[i].tensor.copy_(masters_[i]);
+  for (std::size_t i = 0; i < masters_.size(); ++i) parameters_[i].copy_(masters_[i]);
 }
 
 void MasterWeights::round() {
   const OpTimer timer("master_weights");
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < masters_.size(); ++i) {
-    masters_[i].copy_(parameters_.all()[i].tensor);
-    round_stochastically_(parameters_.all()[i].tensor, seed_, rounds_ * masters_.size() + i);
+    masters_[i].copy_(parameters_[i]);
+    if (storage_ == ParameterStorage::kBfloat16Truncated) {
+      truncate_to_bfloat16_(parameters_[i]);
+    } else {
+      round_stochastically_(parameters_[i], seed_, rounds_ * masters_.size() + i);
+    }
   }
   ++rounds_;
 }

@@ -88,13 +88,15 @@ class Optimizer {
 /// Whether kernels for whole float32 tensors on `device` can take these tensors.
 bool are_plain_floats(const std::vector<at::Tensor>& tensors, at::DeviceType device);
 
-/// Optimisers update the masters. Forward and backward passes use them stochastically rounded to bfloat16, so that
-/// small updates are not lost on average. Deterministic: the random numbers depend on (seed, number of updates,
-/// parameter).
+/// Optimisers update the masters. Forward and backward passes use them in bfloat16: stochastically rounded, so that
+/// small updates are not lost on average, or cut off (PrecisionConfig::parameters). Deterministic: the random numbers
+/// depend on (seed, number of updates, parameter).
 class MasterWeights {
  public:
-  /// Copies the parameters' current values as masters and rounds the parameters.
-  MasterWeights(Parameters& parameters, std::uint64_t seed);
+  /// Copies the parameters' current values as masters and rounds the parameters. Those that are cut off start rounded
+  /// to the nearest, and so do their masters.
+  ///   storage  not kFloat32
+  MasterWeights(std::vector<at::Tensor> parameters, ParameterStorage storage, std::uint64_t seed);
 
   /// Call before the optimisers' step: restores the masters into the parameters.
   void unround();
@@ -110,7 +112,8 @@ class MasterWeights {
   void restore(const State& state);
 
  private:
-  Parameters& parameters_;
+  std::vector<at::Tensor> parameters_;
+  ParameterStorage storage_;
   std::uint64_t seed_;
   std::uint64_t rounds_ = 0;
   std::vector<at::Tensor> masters_;

@@ -22,13 +22,9 @@ at::Tensor norm_of(const at::Tensor& gradient) {
   return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }
 
-bool is_gate(const Parameter& parameter) {
-  return parameter.name.ends_with("_gate.weight");
-}
-
 /// With Adam.
 StoredPrecision storage_of(const PrecisionConfig& precision, const Parameter& parameter) {
-  if (is_gate(parameter)) return precision.gates;
+  if (is_gate(parameter.name)) return precision.gates;
   switch (parameter.group) {
     case ParameterGroup::kEmbeddings: return precision.embeddings;
     case ParameterGroup::kScalars: return precision.scalars;
@@ -42,7 +38,7 @@ MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& 
   return {.tensor = parameter.tensor,
           .matrices = parameter.matrices,
           .matrix_columns = parameter.matrix_columns,
-          .storage = is_gate(parameter) ? precision.gates : StoredPrecision::kFloat32};
+          .storage = is_gate(parameter.name) ? precision.gates : StoredPrecision::kFloat32};
 }
 
 /// A parameter of Muon, or the rows of queries and keys and those of values and output apart (query_key_blocks).
@@ -61,6 +57,15 @@ std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const Opt
     parts.push_back(std::move(part));
   }
   return parts;
+}
+
+std::vector<at::Tensor> parameters_with_masters(const Parameters& parameters, ParameterStorage storage) {
+  std::vector<at::Tensor> tensors;
+  for (const Parameter& parameter : parameters.all()) {
+    if (storage == ParameterStorage::kBfloat16Stochastic || is_block_matrix(parameter.group, parameter.name))
+      tensors.push_back(parameter.tensor);
+  }
+  return tensors;
 }
 
 /// An Adam rounds what it updates, which may be a slice; the first forward pass reads the whole.
@@ -218,7 +223,9 @@ OptimizerSet::OptimizerSet(Parameters& parameters, const TrainConfig& config, st
                        .held = {}});
     }
   }
-  if (config.precision.parameters == ParameterStorage::kBfloat16Stochastic) masters_.emplace(parameters, seed);
+  if (config.precision.parameters != ParameterStorage::kFloat32)
+    masters_.emplace(parameters_with_masters(parameters, config.precision.parameters), config.precision.parameters,
+                     seed);
   if (config.model.untie_step) find_tied_pair();
 }
 

@@ -342,6 +342,7 @@ const CostModelChange kChanges[] = {
     {"weight_decay", [](TrainConfig& c) { c.optimizer.lm_head.weight_decay = 0.1; }, 1, 0},
     {"gradient_clip", [](TrainConfig& c) { c.optimizer.gradient_clip.type = GradientClipType::kGlobalNorm; }, 1, 1},
     {"two_processes", [](TrainConfig& c) { c.distributed.processes = 2; }, 1, 1},
+    {"truncated_masters", [](TrainConfig& c) { c.precision.parameters = ParameterStorage::kBfloat16Truncated; }, 1, 1},
     {"stochastic_masters", [](TrainConfig& c) { c.precision.parameters = ParameterStorage::kBfloat16Stochastic; }, 1,
      1},
     {"logit_scale", [](TrainConfig& c) { c.model.logit_scale = 0.5; }, 1, 0},

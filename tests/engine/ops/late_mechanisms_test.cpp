@@ -144,5 +144,24 @@ TEST(SeveralTargets, AreWeightedAndEndWithTheSequence) {
   EXPECT_FALSE(at::allclose(all[1][5], got[1][5], 1e-3, 1e-6)) << "the last token has one target of three";
 }
 
+/// The loss of record 79: sums of the targets' weights W, hits H, sigmoid s rounded; dz = (W p - H) A s (1 - s) / C.
+TEST(RoundedSigmoid, IsTheOneOfLossAndGradient) {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({6, 4}), weight = at::randn({9, 4}) * 3;
+  const at::Tensor targets = at::tensor({1, 8, 3, 3, 0, 5}, at::kLong);
+  const HeadOptions options{.loss_rounding = LossRounding::kSigmoid, .logit_cap = {.scale = 23.0}};
+  const LogitCapConfig& cap = options.logit_cap;
+  const at::Tensor exact = at::sigmoid((at::linear(x, weight) + cap.shift) / cap.divisor);
+  const at::Tensor s = exact.to(at::kBFloat16).to(at::kFloat);
+  ASSERT_FALSE(at::allclose(s, exact, 1e-4, 0));
+  const at::Tensor log_probabilities = at::log_softmax(s * 23.0, -1);
+  const at::Tensor hits = at::one_hot(targets, 9).to(at::kFloat);
+  const at::Tensor dz = (log_probabilities.exp() - hits) * s * (1 - s) * (23.0 / cap.divisor) / 6;
+  const std::vector<at::Tensor> got = head(x, weight, targets, options);
+  EXPECT_TRUE(at::allclose(got[0], -(log_probabilities * hits).sum() / 6, 1e-6, 0));
+  EXPECT_TRUE(at::allclose(got[1], at::mm(dz, weight), 1e-5, 1e-7));
+  EXPECT_TRUE(at::allclose(got[2], at::mm(dz.t(), x), 1e-5, 1e-7));
+}
+
 }  // namespace
 }  // namespace nanobench::core::testing

@@ -70,7 +70,7 @@ TEST(MasterWeights, KeepWhatRoundingWouldLose) {
   Parameters parameters;
   at::Tensor p = parameters.add({.name = "p", .values = {1.0}}, {4096}, at::kFloat);
   p.detach().fill_(1.0);
-  MasterWeights masters(parameters, 3);
+  MasterWeights masters({p}, ParameterStorage::kBfloat16Stochastic, 3);
   for (int step = 0; step < 8; ++step) {  // an eighth of a bfloat16 place each time
     masters.unround();
     p.detach().add_(1.0f / 1024);
@@ -78,6 +78,25 @@ TEST(MasterWeights, KeepWhatRoundingWouldLose) {
     EXPECT_TRUE(at::equal(p.detach(), round_to_bfloat16(p.detach())));
   }
   EXPECT_TRUE(p.detach().eq(1.0f + 1.0f / 128).all().item<bool>());  // all of it arrived
+}
+
+TEST(MasterWeights, CutOffTowardZeroAndKeepTheRest) {
+  constexpr float kPlace = 1.0f / 128;  // of bfloat16 from 1 to 2
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor p = at::tensor({1.0f, -1.0f, 1.0f + 0.75f * kPlace}, at::kFloat).to(dtype);
+    MasterWeights masters({p}, ParameterStorage::kBfloat16Truncated, /*seed=*/0);
+    EXPECT_TRUE(at::equal(p, at::tensor({1.0f, -1.0f, 1.0f + kPlace}, at::kFloat).to(dtype))) << "starts rounded";
+    const auto add = [&](double places) {
+      masters.unround();
+      p.add_(at::tensor({1.0f, -1.0f, 1.0f}, at::kFloat).to(dtype), places * kPlace);
+      masters.round();
+    };
+    add(0.75);
+    EXPECT_TRUE(at::equal(p, at::tensor({1.0f, -1.0f, 1.0f + kPlace}, at::kFloat).to(dtype))) << "nothing rounds up";
+    add(0.5);
+    EXPECT_TRUE(at::equal(p, at::tensor({1.0f + kPlace, -1.0f - kPlace, 1.0f + 2 * kPlace}, at::kFloat).to(dtype)))
+        << "the lower halves add up";
+  }
 }
 
 TEST(Schedule, CosineGoesFromWarmUpToTheFloor) {
