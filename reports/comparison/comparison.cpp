@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "core/base/json.h"
@@ -359,13 +360,17 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   std::set<std::string> gpus;
   std::set<std::string> hosts;
   std::set<std::string> seats;
+  std::map<std::uint64_t, std::set<std::string>> seats_of_seeds;
   std::set<std::string> engines;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       hardware.insert(run.run.hardware + ", " + counted(run.run.threads, "thread"));
       if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
       if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      if (run.run.is_completed() && !run.run.seat.empty()) seats.insert(run.run.place());
+      if (run.run.is_completed() && !run.run.seat.empty()) {
+        seats.insert(run.run.place());
+        seats_of_seeds[run.run.seed].insert(run.run.place());
+      }
       engines.insert(run.run.engine_text() + " " + run.run.engine_version);
     }
   }
@@ -376,8 +381,12 @@ void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures
   } else if (hardware.size() > 1)
     table.warnings.push_back("The runs come from different machines: do not compare their times.");
   if (seats.size() > 1) {
-    table.notes.push_back("The runs were made on " + std::to_string(seats.size()) +
-                          " seats: all runs of a seed on the same one, so that a seat's speed is in no difference.");
+    const bool has_one_each = std::all_of(seats_of_seeds.begin(), seats_of_seeds.end(),
+                                          [](const auto& seed) { return seed.second.size() == 1; });
+    table.notes.push_back("The runs were made on " + std::to_string(seats.size()) + " seats: " +
+                          (has_one_each
+                               ? "all runs of a seed on the same one, so that a seat's speed is in no difference."
+                               : "those of a seed on several, so that only times of one seat are compared."));
   }
   if (gpus.size() > 1) {
     table.warnings.push_back("The runs come from different GPUs or drivers (" + joined(gpus, "; ") +

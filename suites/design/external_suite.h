@@ -47,7 +47,7 @@ struct ExternalTrainer {
   std::filesystem::path folder;           ///< where the command runs; with a source: in the source's folder
   std::optional<TrainerSource> source;    ///< each cell runs in a tree of its own, made from it; absent: in `folder`
   std::vector<std::string> sources;       ///< files and folders of the trainer besides those named in the command
-  std::vector<Seat> seats;                ///< where runs are made side by side; empty: one after the other
+  Seats seats;                            ///< where runs are made side by side; empty: one after the other
   std::vector<ExternalFeature> features;  ///< in the suite's order
   std::vector<ExternalCell> cells;        ///< for the designs "cells" and "history"
   std::optional<std::int64_t> steps;      ///< steps of a run, to display progress

@@ -35,29 +35,33 @@ Seat read_seat(JsonObject object, std::size_t number) {
 }
 
 /// Equal parts of GPUs or of processors.
-std::vector<Seat> read_parts(JsonObject object) {
+Seats read_parts(JsonObject object) {
   const bool are_gpus = object.has("gpus");
   const char* key = are_gpus ? "gpus" : "processors";
   const std::int64_t count = object.integer(key, 1, kMaxSeats);
   const std::int64_t per_run = object.integer_or("per_run", 1, 1, kMaxSeats);
   if (count % per_run != 0)
     object.fail("per_run", std::to_string(count) + " cannot be shared out by " + std::to_string(per_run));
+  const std::string chunk = object.string_or("chunk", "seed");
+  if (chunk != "seed" && chunk != "run") object.fail("chunk", "expected \"seed\" or \"run\", got \"" + chunk + "\"");
   object.finish();
-  std::vector<Seat> seats;
+  Seats seats{.places = {}, .share = SeatShare{}, .chunk = chunk == "run" ? SeatChunk::kRun : SeatChunk::kSeed};
+  (are_gpus ? seats.share->gpus : seats.share->processors) = static_cast<int>(per_run);
   if (are_gpus) {
     for (std::int64_t first = 0; first < count; first += per_run) {
       std::vector<std::int64_t> part(static_cast<std::size_t>(per_run));
       std::iota(part.begin(), part.end(), first);
-      seats.push_back(
-          {.name = name_of(seats.size()), .env = {{"CUDA_VISIBLE_DEVICES", joined(part, ",")}}, .processors = {}});
+      seats.places.push_back({.name = name_of(seats.places.size()),
+                              .env = {{"CUDA_VISIBLE_DEVICES", joined(part, ",")}},
+                              .processors = {}});
     }
     return seats;
   }
   const auto wanted = static_cast<std::size_t>(count / per_run);
   for (std::vector<int>& part :
        core::disjoint_processors(core::usable_processors(), static_cast<int>(wanted), static_cast<int>(per_run)))
-    seats.push_back({.name = name_of(seats.size()), .env = {}, .processors = std::move(part)});
-  if (seats.size() < wanted) object.fail(key, "there are " + counted(core::available_processors(), "processor"));
+    seats.places.push_back({.name = name_of(seats.places.size()), .env = {}, .processors = std::move(part)});
+  if (seats.places.size() < wanted) object.fail(key, "there are " + counted(core::available_processors(), "processor"));
   return seats;
 }
 
@@ -67,14 +71,15 @@ std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats) {
   return static_cast<std::size_t>(seed % seats);
 }
 
-std::vector<Seat> read_seats(JsonObject& engine) {
+Seats read_seats(JsonObject& engine) {
   const Json& json = engine.at("seats");
   if (json.is_object()) return read_parts(engine.object("seats"));
   if (!json.is_array() || json.empty() || json.size() > static_cast<std::size_t>(kMaxSeats))
     engine.fail("seats", "expected a list of {\"env\": {...}}, or {\"gpus\": 8, \"per_run\": 1}");
-  std::vector<Seat> seats;
+  Seats seats;
   for (std::size_t i = 0; i < json.size(); ++i)
-    seats.push_back(read_seat({json[i], engine.source(), engine.pointer_to("seats") + "/" + std::to_string(i)}, i));
+    seats.places.push_back(
+        read_seat({json[i], engine.source(), engine.pointer_to("seats") + "/" + std::to_string(i)}, i));
   return seats;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,33 @@ struct Seat {
   std::vector<int> processors;             ///< the only ones that it may use; empty: all
 };
 
+/// Equal parts of a machine. One of the two is above 0.
+struct SeatShare {
+  int gpus = 0;        ///< of each seat
+  int processors = 0;  ///< of each seat
+};
+
+/// What has a seat to itself as long as it lasts.
+enum class SeatChunk {
+  kSeed,  ///< all runs of a seed, one after the other: their times come from one place
+  kRun    ///< a single run: no seat is idle while runs wait, but times of a seed come from several places
+};
+
+struct Seats {
+  std::vector<Seat> places;
+  std::optional<SeatShare> share;  ///< absent: the places are named one by one
+  SeatChunk chunk = SeatChunk::kSeed;
+
+  bool empty() const { return places.empty(); }
+};
+
 /// The seat of all runs of a seed: their differences then hold no difference between seats, which may be of unequal
 /// speed, and times are compared as those of one place.
 std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats);
 
 /// Reads "seats": a list of {"env", "processors"}, or {"gpus": N, "per_run": M} or {"processors": N, "per_run": M},
-/// with per_run at least 1 and a divisor of N. Throws Error{kInvalidArgument} with the JSON pointer.
-std::vector<Seat> read_seats(core::JsonObject& engine);
+/// with per_run at least 1 and a divisor of N, and perhaps "chunk": "seed" or "run". Throws Error{kInvalidArgument}
+/// with the JSON pointer.
+Seats read_seats(core::JsonObject& engine);
 
 }  // namespace nanobench::suites

@@ -147,8 +147,7 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
     runners.back()->begin();
   }
   for (const auto& runner : runners) prepare(*runner, store, options, observer, interrupts);
-  const std::vector<Seat> seats =
-      plans.front()->suite.external ? plans.front()->suite.external->seats : std::vector<Seat>{};
+  const Seats seats = plans.front()->suite.external ? plans.front()->suite.external->seats : Seats{};
   if (!seats.empty()) {
     run_on_seats(all_runs(runners, options.max_seeds), seats, interrupts, observer);
   } else if (options.jobs > 1) {

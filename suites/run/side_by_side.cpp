@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/error.h"
@@ -40,9 +41,10 @@ std::vector<Place> places_of(const std::vector<Seat>& seats) {
 
 class SideBySide {
  public:
-  /// `has_seats`: each seed has its place.
-  SideBySide(std::vector<Place> places, bool has_seats, InterruptGuard& interrupts, RunnerObserver& observer)
-      : places_(std::move(places)), has_seats_(has_seats), interrupts_(interrupts), observer_(observer) {}
+  /// `chunk`: what a seat has to itself; absent: the places are no seats.
+  SideBySide(std::vector<Place> places, std::optional<SeatChunk> chunk, InterruptGuard& interrupts,
+             RunnerObserver& observer)
+      : places_(std::move(places)), chunk_(chunk), interrupts_(interrupts), observer_(observer) {}
 
   void run(const std::vector<BlockRun>& runs) {
     waiting_.assign(runs.begin(), runs.end());
@@ -83,7 +85,7 @@ class SideBySide {
   }
 
   std::deque<BlockRun>::iterator next_for(const Place& place) {
-    if (!has_seats_) return waiting_.begin();
+    if (chunk_ != SeatChunk::kSeed) return waiting_.begin();
     const auto number = static_cast<std::size_t>(&place - places_.data());
     return std::find_if(waiting_.begin(), waiting_.end(), [&](const BlockRun& run) {
       return seat_of_seed(run.plan->seed(run.index), places_.size()) == number;
@@ -116,7 +118,7 @@ class SideBySide {
   /// Those that run have not reached their peaks yet.
   bool has_room() {
     const std::size_t count = running().size();
-    if (count == 0 || has_seats_) return true;  // whoever names seats says that they have room
+    if (count == 0 || chunk_) return true;  // whoever names seats says that they have room
     const std::optional<std::int64_t> free = results::available_memory_bytes();
     const bool has = !free || !largest_bytes_ || *free > 2 * *largest_bytes_;
     if (!has && !std::exchange(has_said_full_, true)) {
@@ -149,7 +151,7 @@ class SideBySide {
   static constexpr double kPollSeconds = 0.2;
 
   std::vector<Place> places_;
-  const bool has_seats_;
+  const std::optional<SeatChunk> chunk_;
   std::deque<BlockRun> waiting_;
   std::optional<std::int64_t> largest_bytes_;  ///< peak of one run
   bool has_said_full_ = false;
@@ -162,14 +164,15 @@ class SideBySide {
 
 void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuard& interrupts,
                       RunnerObserver& observer) {
-  SideBySide(places_for(jobs, runs.front().plan->plan().threads), /*has_seats=*/false, interrupts, observer).run(runs);
+  SideBySide(places_for(jobs, runs.front().plan->plan().threads), /*chunk=*/std::nullopt, interrupts, observer)
+      .run(runs);
 }
 
-void run_on_seats(const std::vector<BlockRun>& runs, const std::vector<Seat>& seats, InterruptGuard& interrupts,
+void run_on_seats(const std::vector<BlockRun>& runs, const Seats& seats, InterruptGuard& interrupts,
                   RunnerObserver& observer) {
   // Before the others: a warm-up beside a run would be timed with it.
-  for (const BlockRun& run : runs) run.plan->prepare_caches(run.index, {.seat = seats.front()});
-  SideBySide(places_of(seats), /*has_seats=*/true, interrupts, observer).run(runs);
+  for (const BlockRun& run : runs) run.plan->prepare_caches(run.index, {.seat = seats.places.front()});
+  SideBySide(places_of(seats.places), seats.chunk, interrupts, observer).run(runs);
 }
 
 }  // namespace nanobench::suites

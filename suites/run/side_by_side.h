@@ -16,8 +16,9 @@ namespace nanobench::suites {
 void run_side_by_side(const std::vector<BlockRun>& runs, int jobs, InterruptGuard& interrupts,
                       RunnerObserver& observer);
 
-/// The same on seats: all runs of a seed on the same one (seat_of_seed), one after the other.
-void run_on_seats(const std::vector<BlockRun>& runs, const std::vector<Seat>& seats, InterruptGuard& interrupts,
+/// The same on seats: all runs of a seed on the same one (seat_of_seed), one after the other, or with SeatChunk::kRun
+/// each on the one that is free first.
+void run_on_seats(const std::vector<BlockRun>& runs, const Seats& seats, InterruptGuard& interrupts,
                   RunnerObserver& observer);
 
 }  // namespace nanobench::suites

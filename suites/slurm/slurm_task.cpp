@@ -4,9 +4,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/hardware/processors.h"
 #include "results/provenance.h"
 #include "suites/run/runner.h"
 #include "suites/slurm/progress_file.h"
@@ -60,6 +63,17 @@ EngineUse use_of(const Plan& plan) {
   return {.device = plan.runs.empty() ? core::kCpuDevice : plan.runs.front().spec.device, .vector_path = std::nullopt};
 }
 
+/// The part of the node that Slurm has given this task, by the GPUs or the processors that are its own.
+Seat seat_here() {
+  for (const char* name : {"SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}) {
+    if (const std::string gpus = variable(name); !gpus.empty())
+      return {.name = "GPU " + gpus, .env = {}, .processors = {}};
+  }
+  std::vector<int> numbers;
+  for (const core::Processor& processor : core::usable_processors()) numbers.push_back(processor.number);
+  return {.name = "processors " + joined(numbers, ","), .env = {}, .processors = {}};
+}
+
 /// What this node lacks that every run needs; empty if nothing.
 std::string trouble_of(const Plan& plan, const std::string& host) {
   const fs::path program = plan.engine.command.front();
@@ -88,6 +102,7 @@ class Task {
     const fs::path plan_file = folder_.plan().plan_file();
     plan_ = read_plan(core::read_json_file(plan_file, core::kJsonExchange), plan_file.string());
     plan_.hardware = results::hardware_class(results::machine_info());
+    if (plan_.suite.external) plan_.suite.external->seats.places = {seat_here()};
   }
 
   int run() {

@@ -91,8 +91,9 @@ std::vector<std::string> sbatch_command(const JobRequest& request) {
                                     "--chdir=" + request.folder.string(),
                                     "--nodes=1",
                                     "--ntasks=1",
-                                    "--cpus-per-task=" + std::to_string(request.cpus),
-                                    "--exclusive"};
+                                    "--cpus-per-task=" + std::to_string(request.cpus)};
+  if (!request.share) words.push_back("--exclusive");
+  if (request.share && request.share->gpus > 0) words.push_back("--gres=gpu:" + std::to_string(request.share->gpus));
   words.insert(words.end(), request.options.begin(), request.options.end());
   words.push_back((request.folder / "job.sh").string());
   return words;
@@ -164,8 +165,9 @@ void Submitter::recover() {
 std::vector<std::vector<std::size_t>> Submitter::tasks_of(const std::vector<std::size_t>& positions) const {
   std::vector<std::vector<std::size_t>> tasks;
   std::map<std::uint64_t, std::size_t> task_of_seed;
+  const bool has_run_seats = plan_.suite.external && plan_.suite.external->seats.chunk == SeatChunk::kRun;
   for (const std::size_t position : positions) {
-    if (options_.chunk == SlurmChunk::kRun) {
+    if (options_.chunk == SlurmChunk::kRun || has_run_seats) {
       tasks.push_back({position});
       continue;
     }
@@ -193,14 +195,29 @@ const Submission& Submitter::submit(const std::vector<std::size_t>& positions) {
   return state_.submissions.back();
 }
 
+JobRequest Submitter::request_of(const Submission& submission) const {
+  JobRequest request{.name = submission.name,
+                     .partition = options_.partition.name,
+                     .folder = folder_of(submission).path(),
+                     .tasks = submission.tasks.size(),
+                     .max_at_once = options_.max_at_once,
+                     .cpus = plan_.threads,
+                     .options = options_.sbatch_options};
+  if (!plan_.suite.external || !plan_.suite.external->seats.share) return request;
+  const Seats& seats = plan_.suite.external->seats;
+  const int count = static_cast<int>(seats.places.size());
+  request.share = seats.share;
+  if (!request.max_at_once) request.max_at_once = count;
+  if (seats.share->processors > 0) {
+    request.cpus = seats.share->processors;
+  } else if (plan_.suite.threads == 0) {
+    request.cpus = std::max(1, plan_.threads / count);  // those of a node, which its seats share
+  }
+  return request;
+}
+
 void Submitter::call_sbatch(Submission& submission) {
-  const std::vector<std::string> command = sbatch_command({.name = submission.name,
-                                                           .partition = options_.partition.name,
-                                                           .folder = folder_of(submission).path(),
-                                                           .tasks = submission.tasks.size(),
-                                                           .max_at_once = options_.max_at_once,
-                                                           .cpus = plan_.threads,
-                                                           .options = options_.sbatch_options});
+  const std::vector<std::string> command = sbatch_command(request_of(submission));
   const core::CommandResult result = call_slurm(command, kSbatchSeconds);
   if (result.is_timed_out) {
     throw Error(ErrorCode::kUnavailable,

@@ -17,17 +17,19 @@ namespace nanobench::suites {
 struct JobRequest {
   std::string name;  ///< the job is found again by this name
   std::string partition;
-  std::filesystem::path folder;      ///< folder of this submission; holds job.sh and log/
-  std::size_t tasks = 1;             ///< array indices from 0
-  std::optional<int> max_at_once;    ///< limit of the array
-  int cpus = 1;                      ///< CPUs per task
+  std::filesystem::path folder;    ///< folder of this submission; holds job.sh and log/
+  std::size_t tasks = 1;           ///< array indices from 0
+  std::optional<int> max_at_once;  ///< limit of the array
+  int cpus = 1;                    ///< CPUs per task
+  /// Each task has such a part of a node; absent: a node to itself.
+  std::optional<SeatShare> share{};
   std::vector<std::string> options;  ///< the user's; they come last, so they take precedence
 };
 
 /// `program` is our own, `folder` the submission's; both paths as seen by the nodes.
 std::string job_script(const std::filesystem::path& program, const std::filesystem::path& folder);
 
-/// Each task gets a node to itself unless the options say otherwise: timed runs share no machine.
+/// Each task gets a node to itself unless the options or its share say otherwise: timed runs share no machine.
 std::vector<std::string> sbatch_command(const JobRequest& request);
 
 /// Throws Error{kInvalidArgument} for anything that is not an option, and for options that we set ourselves.
@@ -57,6 +59,7 @@ class Submitter {
   /// From the files that the submission's tasks left; empty if none has started.
   std::string job_id_by_marks(const Submission& submission) const;
   void call_sbatch(Submission& submission);
+  JobRequest request_of(const Submission& submission) const;
 
   const Plan& plan_;
   const SlurmOptions& options_;

@@ -25,7 +25,7 @@ using core::Json;
 using core::JsonObject;
 using results::RunRecord;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 Json cell_json(const Cell& cell) {
@@ -89,6 +89,7 @@ Plan read_checked(const Json& value, const std::string& source) {
   plan.digest = object.string("digest");
   plan.hardware = object.string("hardware");
   plan.threads = static_cast<int>(object.integer("threads", 1, 4096));
+  if (object.boolean_or("has_seats", false)) plan.suite.external.emplace();
   plan.data.name = object.string("data_name");
   plan.data.digest = object.string("data_digest");
   JsonObject engine = object.object("engine");
@@ -130,6 +131,7 @@ std::string plan_text(const Plan& plan) {
       {"digest", plan.digest},
       {"hardware", plan.hardware},
       {"threads", plan.threads},
+      {"has_seats", plan.suite.external && !plan.suite.external->seats.empty()},
       {"data_name", plan.data.name},
       {"data_digest", plan.data.digest},
       {"engine", {{"command", plan.engine.command}, {"name", plan.engine.name}, {"version", plan.engine.version}}},

@@ -21,7 +21,8 @@ namespace nanobench::suites {
 std::string plan_text(const Plan& plan);
 
 /// The same plan without the parts that only the submitter needs: title, design, contrasts, messages, notes of the
-/// cells. Throws Error: kDataLoss for a damaged file, kUnavailable for a file of another version.
+/// cells. It has an external trainer, without anything, if its tasks are seats. Throws Error: kDataLoss for a damaged
+/// file, kUnavailable for a file of another version.
 Plan read_plan(const core::Json& value, const std::string& source);
 
 /// A copy of the plan's store in a temporary folder, deleted with the object.

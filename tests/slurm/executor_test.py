@@ -126,6 +126,50 @@ class Executor(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertEqual(len(self.bench.rows()), 6)  # the first two count
 
+    def external(self, seats):
+        self.bench.suite()
+        suite = json.loads((self.bench.folder / "trial.json").read_text())
+        for key in ("scale", "records", "threads"):
+            del suite[key]
+        suite["design"] = "leave_one_out"
+        suite["engine"] = {
+            "command": ["python3", "train.py", "--lr", "{feature:lr}", "--seed", "{seed}"],
+            "features": {"lr": {"values": ["0.1", "0.2"]}},
+            "seats": seats,
+        }
+        (self.bench.folder / "trial.json").write_text(json.dumps(suite))
+        (self.bench.folder / "train.py").write_text(TRAINER)
+
+    def test_a_task_is_a_seat(self):
+        self.external({"gpus": 4, "per_run": 2})
+        code, out, err = self.bench.run()
+        self.assertEqual(code, 0, err)
+        self.assertIn("4 runs in 2 tasks", err)
+        self.assertIn("all runs of a seed on the same one", " ".join(out.split()))
+        (options,) = self.fake.home.glob("jobs/*/options")
+        words = options.read_text().split("\n")
+        self.assertIn("--gres=gpu:2", words)
+        self.assertIn("--array=0-1%2", words)
+        self.assertNotIn("--exclusive", words)
+        seats = self.bench.rows(
+            "SELECT seed, value FROM run_facts JOIN runs ON runs.id = run_id WHERE name = 'seats/name'"
+        )
+        self.assertEqual(sorted(seats), [(1, "GPU 0"), (1, "GPU 0"), (2, "GPU 1"), (2, "GPU 1")])
+
+    def test_a_run_may_have_a_seat_of_its_own(self):
+        self.external({"gpus": 4, "chunk": "run"})
+        code, out, err = self.bench.run()
+        self.assertEqual(code, 0, err)
+        self.assertIn("4 runs in 4 tasks", err)
+        self.assertIn("only times of one seat are compared", " ".join(out.split()))
+
+    def test_seats_that_are_named_are_not_slurms(self):
+        self.external([{"env": {"CUDA_VISIBLE_DEVICES": "0"}}])
+        code, _, err = self.bench.run()
+        self.assertEqual(code, 2, err)
+        self.assert_one_sentence(err, "/engine/seats: Slurm gives each task its place")
+        self.assertEqual(self.fake.calls("sbatch"), 0)
+
     # --- runs that fail ---
 
     def test_failed_runs_are_rows_with_a_reason(self):

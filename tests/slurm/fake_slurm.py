@@ -48,6 +48,8 @@ def run_task(job, index, log, script):
     """Until the script ends; the state stays when somebody has set another one meanwhile."""
     os.setsid()
     environment = {**os.environ, "SLURM_ARRAY_JOB_ID": str(job), "SLURM_ARRAY_TASK_ID": str(index)}
+    if "--gres=gpu:" in (HOME / "jobs" / str(job) / "options").read_text():
+        environment["SLURM_JOB_GPUS"] = str(index)
     with open(log, "ab") as out:
         process = subprocess.Popen(
             ["/bin/sh", script],
@@ -78,6 +80,7 @@ def sbatch(arguments):
     folder = HOME / "jobs" / str(job)
     folder.mkdir(parents=True)
     write(folder / "job.sh", script)
+    write(folder / "options", "\n".join(arguments))
     for index in range(last + 1):
         write(folder / str(index), "PENDING 0")
     write(folder / "name", options["job-name"])

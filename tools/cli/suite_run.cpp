@@ -88,9 +88,13 @@ void check_sharing(const suites::Suite& suite, const SuiteRunOptions& options) {
   const bool has_turns = options.times == suites::TimesChoice::kTurns;
   const bool is_started_elsewhere = options.slurm || !options.launcher.empty();
   const bool has_seats = suite.external && !suite.external->seats.empty();
-  if (has_seats && (is_started_elsewhere || options.jobs || has_turns))
+  if (has_seats && (!options.launcher.empty() || options.jobs || has_turns))
     refuse(suite.source +
-           ": /engine/seats: they decide what runs at once; leave out --jobs, --times turns and --executor");
+           ": /engine/seats: they decide what runs at once; leave out --jobs, --times turns and --launcher");
+  if (has_seats && options.slurm && !suite.external->seats.share)
+    refuse(suite.source +
+           ": /engine/seats: Slurm gives each task its place; say how much a run needs, as in {\"gpus\": 8, "
+           "\"per_run\": 1}");
   if (has_turns && is_started_elsewhere)
     refuse("--times turns: the engines must be started by this program, not by a launcher or Slurm");
   if (options.jobs.value_or(1) == 1) return;
@@ -237,7 +241,7 @@ namespace {
 /// How many runs a display shows at once.
 int shown_jobs(const suites::Plan& plan, const SuiteRunOptions& options) {
   const bool has_seats = plan.suite.external && !plan.suite.external->seats.empty();
-  return has_seats ? static_cast<int>(plan.suite.external->seats.size()) : jobs_of(plan, options);
+  return has_seats ? static_cast<int>(plan.suite.external->seats.places.size()) : jobs_of(plan, options);
 }
 
 /// What `run` returns; its observer shows progress on standard error, unless that is to be quiet.

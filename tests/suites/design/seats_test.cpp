@@ -12,10 +12,14 @@ namespace {
 
 using core::Json;
 
-std::vector<Seat> seats_of(const Json& seats) {
+Seats all_seats_of(const Json& seats) {
   const Json engine = {{"seats", seats}};
   core::JsonObject object(engine, "s.json", "/engine");
   return read_seats(object);
+}
+
+std::vector<Seat> seats_of(const Json& seats) {
+  return all_seats_of(seats).places;
 }
 
 TEST(Seats, GpusAreSharedOut) {
@@ -43,10 +47,21 @@ TEST(Seats, AListSaysWhatEachHas) {
   EXPECT_EQ(seats[1].processors, (std::vector<int>{0, 5}));
 }
 
+TEST(Seats, EqualPartsSayWhatEachHas) {
+  const Seats gpus = all_seats_of({{"gpus", 8}, {"per_run", 2}});
+  ASSERT_TRUE(gpus.share);
+  EXPECT_EQ(gpus.share->gpus, 2);
+  EXPECT_EQ(gpus.share->processors, 0);
+  EXPECT_EQ(gpus.chunk, SeatChunk::kSeed);
+  EXPECT_EQ(all_seats_of({{"gpus", 8}, {"chunk", "run"}}).chunk, SeatChunk::kRun);
+  EXPECT_EQ(all_seats_of({{"processors", 1}}).share->processors, 1);
+  EXPECT_FALSE(all_seats_of(Json::parse(R"([{"env": {"A": "1"}}])")).share);
+}
+
 TEST(Seats, WhatIsNoSeatIsRefused) {
   for (const char* text :
        {R"([])", R"([{}])", R"({"gpus": 8, "per_run": 3})", R"({"gpus": 0})", R"({"gpus": 2, "more": 1})",
-        R"([{"processors": []}])", R"([{"processors": [-1]}])", R"("8")", R"({})"}) {
+        R"({"gpus": 2, "chunk": "cell"})", R"([{"processors": []}])", R"([{"processors": [-1]}])", R"("8")", R"({})"}) {
     EXPECT_THROW(seats_of(Json::parse(text)), core::Error) << text;
   }
 }

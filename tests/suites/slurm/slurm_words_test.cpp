@@ -64,6 +64,15 @@ TEST(SlurmScript, SbatchGetsEveryWordWhole) {
   EXPECT_EQ(words.back(), "/shared/50% a/job.sh");
 }
 
+TEST(SlurmScript, ASeatIsAPartOfANode) {
+  const std::vector<std::string> words = sbatch_command(
+      {.name = "n", .partition = "gpu", .folder = "/f", .cpus = 4, .share = SeatShare{.gpus = 2}, .options = {}});
+  const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  EXPECT_TRUE(has("--gres=gpu:2"));
+  EXPECT_TRUE(has("--cpus-per-task=4"));
+  EXPECT_FALSE(has("--exclusive"));
+}
+
 TEST(SlurmScript, OptionsThatAreOursOrNone) {
   EXPECT_NO_THROW(check_sbatch_options({"--time=2:00", "-t5", "--gres=gpu:1", "--mem=0"}));
   for (const std::string option :
