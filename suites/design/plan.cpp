@@ -12,6 +12,7 @@
 #include "core/data/data_loader.h"
 #include "core/data/token_shard.h"
 #include "results/identity.h"
+#include "results/metric.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/wording.h"
@@ -83,6 +84,10 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
   spec.kernels = plan.suite.kernels;
+  if (!cell.operation && plan.suite.mock.is_null()) {
+    spec.metrics = cell.metrics;
+    spec.metrics.insert(plan.suite.metrics.begin(), plan.suite.metrics.end());
+  }
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
@@ -250,6 +255,13 @@ void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
 }
 
 }  // namespace
+
+results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
+  results::EvidenceNeed need{.times = needs_times};
+  for (const std::string& metric : core::names_of(run.spec.metrics))
+    need.metrics.push_back(results::kValPrefix + metric);
+  return need;
+}
 
 std::string config_digest(const Cell& cell) {
   if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());

@@ -355,5 +355,26 @@ TEST_F(StoreTest, SaysWhatIsNotThere) {
   EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { store.plan(7); }).find("no plan 7"), std::string::npos);
 }
 
+TEST_F(StoreTest, EvidenceHasTheMetricsThatAreNeeded) {
+  Store store(file());
+  const EvidenceNeed need{.metrics = {"val/loss_at_position"}};
+  const std::int64_t without = claim(store, new_run("d"));
+  store.add_samples(without, {{"val/loss_by_document_length", 4, 3.0}});
+  store.finish_run(without, completed());
+  EXPECT_EQ(store.find_evidence("d"), without);
+  EXPECT_EQ(store.find_evidence("d", need), std::nullopt);
+  const std::int64_t with = std::get<Claimed>(store.claim_run(new_run("d"), this_process(), false, false, need)).run_id;
+  store.add_samples(with, {{"val/loss_at_position", 4, 3.0}});
+  store.finish_run(with, completed());
+  EXPECT_EQ(store.find_evidence("d", need), with);
+  EXPECT_EQ(store.find_evidence("d"), with) << "the newest one";
+  const RunClaim again = store.claim_run(new_run("d"), this_process(), false, false, need);
+  ASSERT_TRUE(std::holds_alternative<AlreadyDone>(again));
+  EXPECT_EQ(std::get<AlreadyDone>(again).run.id, with);
+  const std::int64_t diverged = claim(store, new_run("nan"));
+  store.finish_run(diverged, {.outcome = core::RunOutcome::kDiverged});
+  EXPECT_EQ(store.find_evidence("nan", need), diverged) << "it has no last validation, however often it runs";
+}
+
 }  // namespace
 }  // namespace nanobench::results

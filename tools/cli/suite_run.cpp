@@ -140,6 +140,7 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
       ->check(CLI::Range(0, 4096).description(""));
   add_device_option(command, settings.device);
   add_kernels_option(command, settings.kernels);
+  add_metrics_option(command, settings.metrics);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -151,6 +152,7 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   overrides.threads = settings.threads;
   overrides.device = settings.device;
   overrides.kernels = settings.kernels;
+  overrides.metrics = settings.metrics;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;

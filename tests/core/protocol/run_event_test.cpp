@@ -81,6 +81,18 @@ TEST(RunEvent, TheOtherKindsRoundTrip) {
   EXPECT_EQ(failed.outcome, RunOutcome::kOutOfMemory);
 }
 
+TEST(RunEvent, BucketsRoundTrip) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto buckets =
+      std::get<BucketsEvent>(round_trip(BucketsEvent{"loss_at_position", 40, {3.5, nan, 2.0 / 3}, {7, 0, 1}}));
+  EXPECT_EQ(buckets.metric, "loss_at_position");
+  EXPECT_EQ(buckets.step, 40);
+  EXPECT_EQ(buckets.counts, (std::vector<double>{7, 0, 1}));
+  EXPECT_EQ(buckets.means[0], 3.5);
+  EXPECT_TRUE(std::isnan(buckets.means[1]));
+  EXPECT_EQ(buckets.means[2], 2.0 / 3) << "bit for bit";
+}
+
 TEST(RunEvent, InvalidUtf8IsReplacedNotThrown) {
   EXPECT_NO_THROW(round_trip(WarningEvent{"bad \xff\xfe bytes"}));
 }

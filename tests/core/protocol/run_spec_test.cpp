@@ -54,6 +54,19 @@ TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   EXPECT_TRUE(read.mock.is_null());
 }
 
+TEST(RunSpec, MetricsAreWrittenOnlyWhereTheyAreAskedFor) {
+  RunSpec spec = sample_spec();
+  EXPECT_FALSE(to_json(spec).contains("metrics"));
+  spec.metrics = {AskedMetric::kLossByTokenFrequency, AskedMetric::kLossAtPosition};
+  Json json = to_json(spec);
+  EXPECT_EQ(json.at("metrics"), Json({"loss_at_position", "loss_by_token_frequency"}));
+  EXPECT_EQ(read_run_spec(json, "run.json").metrics, spec.metrics);
+  json["metrics"] = {"loss_at_positio"};
+  const std::string message = error_of(json, ErrorCode::kInvalidArgument);
+  EXPECT_NE(message.find("/metrics"), std::string::npos) << message;
+  EXPECT_NE(message.find("\"loss_at_position\""), std::string::npos) << message;
+}
+
 TEST(RunSpec, OtherProtocolVersionIsRefused) {
   Json json = to_json(sample_spec());
   json["protocol"] = kProtocolVersion + 1;

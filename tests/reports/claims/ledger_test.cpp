@@ -144,6 +144,31 @@ TEST_F(LedgerTest, TheShareOfPeakIsOfTheGpusOfTheRun) {
   EXPECT_EQ(entry.measured.n, 2);
 }
 
+/// At long positions the later record is better by 0.05, everywhere else it is worse.
+TEST_F(LedgerTest, LongContextsAreJudgedByTheLossAtLongPositions) {
+  const ablations::ClaimCells arms = cells("seed002_long_context_handled_better");
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (const bool is_after : {false, true}) {
+      const double luck = 0.1 * static_cast<double>(seed) + (is_after && seed % 2 == 0 ? 0.002 : 0.0);
+      Made& made = add(is_after ? *arms.after : *arms.before, seed);
+      made.batch.samples["val/loss_at_position"] = {{8, 4.0 + luck + (is_after ? 0.5 : 0.0)},
+                                                    {40, 3.0 + luck - (is_after ? 0.05 : 0.0)}};
+      made.batch.samples["val/loss_at_position/tokens"] = {{8, 700}, {40, 300}};
+    }
+  }
+  const LedgerEntry entry = judged_claim("seed002_long_context_handled_better");
+  EXPECT_NEAR(entry.measured.value.value_or(0), -0.049, 1e-9);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
+}
+
+TEST_F(LedgerTest, RunsThatWereNotAskedForPositionsJudgeNoLongContext) {
+  const ablations::ClaimCells arms = cells("seed002_long_context_handled_better");
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) add(*arms.before, seed), add(*arms.after, seed);
+  const LedgerEntry entry = judged_claim("seed002_long_context_handled_better");
+  EXPECT_FALSE(entry.measured.value);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
+}
+
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
   const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

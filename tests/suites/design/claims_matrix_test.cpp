@@ -50,6 +50,16 @@ TEST(ClaimsMatrix, ProcessesAreThoseThatTheClaimNeeds) {
   EXPECT_EQ(matrix.cells[0].config.distributed.processes, 2);
 }
 
+TEST(ClaimsMatrix, RunsMeasureWhatTheirClaimsNeed) {
+  const Plan plan = claims_matrix_plan_of(
+      claims_matrix_suite_of({"seed003_attention_skip_faster", "seed002_long_context_handled_better"}));
+  for (const PlannedRun& run : plan.runs) {
+    const std::string& label = plan.cell_of(run).label;
+    const bool is_asked = label == "record11" || label == "record12";
+    EXPECT_EQ(run.spec.metrics.contains(core::AskedMetric::kLossAtPosition), is_asked) << label;
+  }
+}
+
 TEST(ClaimsMatrix, AnOperationNeedsNoData) {
   const Suite suite = claims_matrix_suite_of({"seed000_attention_35_percent_faster"});
   Matrix matrix = make_matrix(suite, catalogue());

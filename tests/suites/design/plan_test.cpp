@@ -590,5 +590,22 @@ TEST_F(DataTest, SaysWhichFileIsMissing) {
   EXPECT_THROW(prepare_data(suite, matrix, folder_), core::Error);
 }
 
+/// The option changes what a run measures, not what it is.
+TEST(Plan, AskedMetricsAreNoPartOfTheIdentity) {
+  Suite suite = plan_history();
+  const Plan plain = planned(suite);
+  suite.metrics = {core::AskedMetric::kLossAtPosition};
+  const Plan asked = planned(suite);
+  EXPECT_EQ(asked.digest, plain.digest);
+  ASSERT_EQ(asked.runs.size(), plain.runs.size());
+  for (std::size_t i = 0; i < asked.runs.size(); ++i) {
+    EXPECT_EQ(asked.runs[i].digest, plain.runs[i].digest);
+    EXPECT_EQ(asked.runs[i].spec.metrics, suite.metrics);
+    EXPECT_TRUE(plain.runs[i].spec.metrics.empty());
+  }
+  EXPECT_EQ(needed_evidence(asked.runs[0]).metrics, (std::vector<std::string>{"val/loss_at_position"}));
+  EXPECT_TRUE(needed_evidence(plain.runs[0]).metrics.empty());
+}
+
 }  // namespace
 }  // namespace nanobench::suites

@@ -247,5 +247,22 @@ TEST(Suite, TheSchemaKnowsTheSameKeys) {
   }
 }
 
+TEST(Suite, AsksForMetrics) {
+  Json json = leave_one_out();
+  json["metrics"] = {"loss_by_document_length", "loss_at_position"};
+  const core::AskedMetrics both = {core::AskedMetric::kLossAtPosition, core::AskedMetric::kLossByDocumentLength};
+  EXPECT_EQ(read_suite(json, "s.json").metrics, both);
+  EXPECT_TRUE(with_overrides(read_suite(json, "s.json"), {.metrics = core::AskedMetrics{}}).metrics.empty());
+  EXPECT_TRUE(read_suite(leave_one_out(), "s.json").metrics.empty());
+  json["metrics"] = {"loss_at_place"};
+  EXPECT_NE(suite_refusal(json).find("s.json: /metrics: "), std::string::npos);
+  json["metrics"] = {"loss_at_position"};
+  json["engine"] = "mock";
+  EXPECT_NE(suite_refusal(json).find("/metrics"), std::string::npos);
+  Json mock = leave_one_out();
+  mock["engine"] = "mock";
+  EXPECT_THROW(with_overrides(read_suite(mock, "s.json"), {.metrics = both}), core::Error);
+}
+
 }  // namespace
 }  // namespace nanobench::suites

@@ -2,6 +2,7 @@
 #include "suites/run/run_recorder.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "results/host_load.h"
 #include "results/sqlite.h"
@@ -75,6 +76,26 @@ TEST_F(RunRecorderTest, BrokenFactsNameNoGpu) {
     }
     EXPECT_EQ(results::Store(file(), results::OpenMode::kReadOnly).run(run.id).gpu, "") << broken;
   }
+}
+
+TEST_F(RunRecorderTest, BucketsTakeThePlaceOfSteps) {
+  results::Store store(file());
+  const std::int64_t id = claim(store, new_run("buckets"));
+  RunRecorder recorder(store, id);
+  recorder.add(core::HelloEvent{.engine = "e", .engine_version = "1"});
+  const core::BucketsEvent event{
+      "loss_at_position", 100, {3.5, std::numeric_limits<double>::quiet_NaN(), 2.5}, {7, 0, 9}};
+  recorder.add(event);
+  EXPECT_THROW(recorder.add(event), core::Error) << "a second one";
+  recorder.finish(completed());
+  const std::vector<results::Sample> means = store.samples(id, "val/loss_at_position");
+  const std::vector<results::Sample> counts = store.samples(id, "val/loss_at_position/tokens");
+  ASSERT_EQ(means.size(), 2U) << "an empty bucket has no row";
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_EQ(means[0].step, 0);
+  EXPECT_EQ(means[1].step, 2);
+  EXPECT_EQ(means[1].value, 2.5);
+  EXPECT_EQ(counts[1].value, 9.0);
 }
 
 }  // namespace
