@@ -87,6 +87,8 @@ struct TurnEvent {
 struct CheckpointEvent {
   std::int64_t step = 0;
   std::string file;
+  std::int64_t bytes = 0;  ///< of the file; 0: unknown
+  std::string digest;      ///< digest_of_file() of it; empty: unknown
 };
 
 /// Last line of a run that reached its end.

@@ -78,6 +78,15 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
+/// What the runs of the suite do besides training.
+void read_run_settings(JsonObject& object, Suite& suite) {
+  if (object.find("run") == nullptr) return;
+  JsonObject nested = object.object("run");
+  if (nested.find("keep_weights") != nullptr)
+    suite.keep_weights = nested.enumeration<results::KeepWeights>("keep_weights");
+  nested.finish();
+}
+
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
@@ -254,6 +263,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.metrics = core::read_asked_metrics(object);
   suite.mock = read_mock(object);
   if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoTokens);
+  read_run_settings(object, suite);
   read_cells(object, suite);
 }
 

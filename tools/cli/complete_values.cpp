@@ -301,6 +301,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--budget"}, choices({"10min", "1h"})},
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
+          {{"", "--keep-weights"}, choices(enum_names<results::KeepWeights>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
           {{"", "--metrics"}, list_of(choices(enum_names<core::AskedMetric>()))},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
