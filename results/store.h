@@ -56,6 +56,9 @@ struct AlreadyRunning {
 };
 using RunClaim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
+/// Facts by name that finished evidence must have, such as the items of an evaluation.
+using FactNeeds = std::map<std::string, std::string>;
+
 /// What is stored with a baseline's name.
 struct BaselineNotes {
   std::string reason;
@@ -107,9 +110,10 @@ class Store {
   /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
   /// one, because timed runs need the machine to themselves; those of `owner` take turns. Running rows of this digest
   /// whose owner has died first become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id,
-  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`.
+  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`, and only
+  /// evidence with the facts of `needs` will do.
   RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false,
-                     bool needs_times = true);
+                     bool needs_times = true, const FactNeeds& needs = {});
   /// A run that some process is working on now, as far as can be determined.
   std::optional<RunRecord> living_run() const;
   /// Marks every running row whose owner has died as interrupted; returns their number.
@@ -135,8 +139,10 @@ class Store {
   std::vector<AddedRun> add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner);
 
   // --- reading ---
-  /// The newest completed or diverged run with this digest; with `needs_times` one that no other run was beside.
-  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true) const;
+  /// The newest completed or diverged run with this digest and facts; with `needs_times` one that no other run was
+  /// beside.
+  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true,
+                                            const FactNeeds& needs = {}) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;

@@ -68,8 +68,18 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
   return count;
 }
 
+bool has_facts(Database& database, std::int64_t run_id, const FactNeeds& needs) {
+  for (const auto& [name, value] : needs) {
+    Statement statement(database, "SELECT 1 FROM run_facts WHERE run_id = ? AND name = ? AND value = ?");
+    statement.bind(run_id, name, value);
+    if (!statement.step()) return false;
+  }
+  return true;
+}
+
 /// The newest first.
-std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times) {
+std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times,
+                                      const FactNeeds& needs) {
   Statement statement(database,
                       "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
                       "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name IN (?, ?))) "
@@ -77,13 +87,14 @@ std::vector<std::int64_t> evidence_of(Database& database, const std::string& dig
   statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors, kColdCaches);
   std::vector<std::int64_t> ids;
   while (statement.step()) ids.push_back(statement.integer(0));
+  std::erase_if(ids, [&](std::int64_t id) { return !has_facts(database, id, needs); });
   return ids;
 }
 
 /// The newest evidence that matches its checksum; what does not is added to `damaged`.
 std::optional<std::int64_t> intact_evidence(Database& database, const std::string& digest, bool needs_times,
-                                            std::vector<std::int64_t>& damaged) {
-  for (const std::int64_t id : evidence_of(database, digest, needs_times)) {
+                                            const FactNeeds& needs, std::vector<std::int64_t>& damaged) {
+  for (const std::int64_t id : evidence_of(database, digest, needs_times, needs)) {
     if (is_run_intact(database, id)) return id;
     damaged.push_back(id);
   }
@@ -173,12 +184,12 @@ std::optional<std::int64_t> find_rival(Database& database, const std::string& di
 }  // namespace
 
 RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours,
-                          bool needs_times) {
+                          bool needs_times, const FactNeeds& needs) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
   std::vector<std::int64_t> damaged;
   const std::optional<std::int64_t> done =
-      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, needs_times, damaged);
+      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, needs_times, needs, damaged);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -299,8 +310,9 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
   return added;
 }
 
-std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times) const {
-  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times);
+std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times,
+                                                const FactNeeds& needs) const {
+  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times, needs);
   return ids.empty() ? std::nullopt : std::optional(ids.front());
 }
 

@@ -12,6 +12,7 @@
 #include "core/data/data_loader.h"
 #include "core/data/token_shard.h"
 #include "results/identity.h"
+#include "results/metric.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/wording.h"
@@ -250,6 +251,13 @@ void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec) {
+  std::map<std::string, std::string> facts;
+  for (const core::EvaluationSpec& evaluation : spec.evaluations)
+    facts[results::evaluation_metric(evaluation.name, results::kEvaluationItems)] = evaluation.digest;
+  return facts;
+}
 
 std::string config_digest(const Cell& cell) {
   if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());

@@ -92,6 +92,9 @@ struct Plan {
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
 };
 
+/// What the store tells of a finished run that answered the evaluations of this one.
+std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec);
+
 /// Digest of the configuration that the cell trains with.
 std::string config_digest(const Cell& cell);
 

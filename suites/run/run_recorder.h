@@ -55,6 +55,8 @@ class RunRecorder {
   void on(const core::WarningEvent& event);
   void on(const core::TurnEvent&) {}
   void on(const core::CheckpointEvent& event);
+  void on(const core::ChoiceEvent& event);
+  void on(const core::EvaluationEvent& event);
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
 
@@ -94,6 +96,7 @@ class RunRecorder {
   double learning_rate_factor_ = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::int64_t> counters_;
   std::map<std::string, double> gpu_facts_;
+  std::map<std::string, std::int64_t> last_items_;  ///< by evaluation
   std::int64_t messages_ = 0;
   std::optional<std::int64_t> turn_;  ///< begun, and none of its steps has been reported
 };
