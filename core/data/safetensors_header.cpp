@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,8 @@ static_assert(std::endian::native == std::endian::little, "lengths and tensors a
 
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{16} << 20;  // 100 bytes per tensor are usual
 constexpr std::size_t kMaxDimensions = 64;                          // as LibTorch
+constexpr std::size_t kAlignment = 8;                               // of the first tensor, as the format asks
+constexpr const char* kMetadata = "__metadata__";
 constexpr std::array<std::pair<const char*, std::uint64_t>, 10> kDtypes = {{{"F64", 8},
                                                                             {"F32", 4},
                                                                             {"F16", 2},
@@ -105,6 +108,28 @@ void check_cover(const std::filesystem::path& file, std::vector<SafetensorsEntry
   if (next < data_bytes) broken(file, "its last " + std::to_string(data_bytes - next) + " bytes belong to no tensor");
 }
 
+struct WholeHeader {
+  Json json;
+  std::uint64_t data_begin = 0;
+};
+
+WholeHeader read_whole_header(const InputFile& in, const std::filesystem::path& file) {
+  std::uint64_t header_bytes = 0;
+  if (in.size() < sizeof header_bytes || !in.read_at(0, &header_bytes, sizeof header_bytes))
+    broken(file, "it has only " + std::to_string(in.size()) + " bytes");
+  if (header_bytes > in.size() - sizeof header_bytes) broken(file, "its header is longer than the file");
+  if (header_bytes > kMaxHeaderBytes) broken(file, "its header is larger than 16 MiB");
+  std::string text(static_cast<std::size_t>(header_bytes), ' ');
+  if (!in.read_at(sizeof header_bytes, text.data(), text.size())) broken(file, "it was cut while it was read");
+  if (!text.starts_with("{")) broken(file, "its header does not begin with {");
+  try {
+    return {.json = parse_json(text, "its header"), .data_begin = sizeof header_bytes + header_bytes};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    broken(file, error.what());
+  }
+}
+
 }  // namespace
 
 std::uint64_t safetensors_dtype_bytes(const std::string& dtype) {
@@ -115,33 +140,48 @@ std::uint64_t safetensors_dtype_bytes(const std::string& dtype) {
 }
 
 std::vector<SafetensorsEntry> read_safetensors_header(const InputFile& in, const std::filesystem::path& file) {
-  std::uint64_t header_bytes = 0;
-  if (in.size() < sizeof header_bytes || !in.read_at(0, &header_bytes, sizeof header_bytes))
-    broken(file, "it has only " + std::to_string(in.size()) + " bytes");
-  if (header_bytes > in.size() - sizeof header_bytes) broken(file, "its header is longer than the file");
-  if (header_bytes > kMaxHeaderBytes) broken(file, "its header is larger than 16 MiB");
-  std::string text(static_cast<std::size_t>(header_bytes), ' ');
-  if (!in.read_at(sizeof header_bytes, text.data(), text.size())) broken(file, "it was cut while it was read");
-  if (!text.starts_with("{")) broken(file, "its header does not begin with {");
-  Json header;
-  try {
-    header = parse_json(text, "its header");
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kInvalidArgument) throw;
-    broken(file, error.what());
-  }
-  const std::uint64_t data_begin = sizeof header_bytes + header_bytes;
-  const std::uint64_t data_bytes = in.size() - data_begin;
+  const WholeHeader header = read_whole_header(in, file);
+  const std::uint64_t data_bytes = in.size() - header.data_begin;
   std::vector<SafetensorsEntry> entries;
-  for (const auto& [name, value] : header.items()) {
-    if (name == "__metadata__")
+  for (const auto& [name, value] : header.json.items()) {
+    if (name == kMetadata)
       check_metadata(file, value);
     else
       entries.push_back(read_entry(file, name, value, data_bytes));
   }
   check_cover(file, entries, data_bytes);
-  for (SafetensorsEntry& entry : entries) entry.begin += data_begin;
+  for (SafetensorsEntry& entry : entries) entry.begin += header.data_begin;
   return entries;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const InputFile& in, const std::filesystem::path& file) {
+  const WholeHeader header = read_whole_header(in, file);
+  if (!header.json.contains(kMetadata)) return {};
+  check_metadata(file, header.json[kMetadata]);
+  return header.json[kMetadata].get<std::map<std::string, std::string>>();
+}
+
+std::string safetensors_header(const std::vector<SafetensorsEntry>& entries,
+                               const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  std::uint64_t begin = 0;
+  for (const SafetensorsEntry& entry : entries) {
+    std::uint64_t bytes = safetensors_dtype_bytes(entry.dtype);
+    if (bytes == 0) throw Error(ErrorCode::kInternal, "no safetensors type " + entry.dtype);
+    for (const std::int64_t size : entry.shape) bytes *= static_cast<std::uint64_t>(size);
+    header[entry.name] = {
+        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, begin + bytes}}};
+    begin += bytes;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  if (text.size() > kMaxHeaderBytes)
+    throw Error(ErrorCode::kInvalidArgument, "the names of the tensors do not fit into a header of 16 MiB");
+  const std::uint64_t length = text.size();
+  std::string bytes(sizeof length, '\0');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  return bytes + text;
 }
 
 }  // namespace nanobench::core

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,15 @@ std::uint64_t safetensors_dtype_bytes(const std::string& dtype);
 /// 16 MiB, no repeated name, known members only, and tensors that cover the bytes after the header exactly, without
 /// gaps and overlaps, each as large as its shape. Throws Error{kDataLoss}; Error{kUnavailable} for an unknown dtype.
 std::vector<SafetensorsEntry> read_safetensors_header(const InputFile& in, const std::filesystem::path& file);
+
+/// What a file says of itself (`__metadata__`), by name; empty without. Checks the header's length and syntax only.
+/// Throws Error{kDataLoss}.
+std::map<std::string, std::string> read_safetensors_metadata(const InputFile& in, const std::filesystem::path& file);
+
+/// The bytes before the first tensor, of a file with these tensors in this order: `begin` and `bytes` of an entry are
+/// not read, but follow from the order. Padded so that the tensors begin at a multiple of eight.
+/// Throws Error{kInternal} for an unknown dtype, and Error{kInvalidArgument} if the header has more than 16 MiB.
+std::string safetensors_header(const std::vector<SafetensorsEntry>& entries,
+                               const std::map<std::string, std::string>& metadata);
 
 }  // namespace nanobench::core

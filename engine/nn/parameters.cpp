@@ -193,6 +193,13 @@ void Parameters::initialize(const TrainConfig& config, std::uint64_t seed) {
   }
 }
 
+std::map<std::string, at::Tensor> Parameters::named() const {
+  std::map<std::string, at::Tensor> tensors;
+  for (const Parameter& parameter : parameters_) tensors.emplace(parameter.name, parameter.tensor.detach());
+  for (const auto& [name, buffer] : buffers_) tensors.emplace(name, buffer.values);
+  return tensors;
+}
+
 void Parameters::assign(const std::map<std::string, at::Tensor>& tensors, const std::string& source) {
   const at::NoGradGuard no_grad;
   std::vector<std::string> known;

@@ -77,6 +77,8 @@ class Parameters {
   /// Copies values from `tensors`; names and shapes must match exactly. Throws Error{kInvalidArgument} naming `source`
   /// and the tensor.
   void assign(const std::map<std::string, at::Tensor>& tensors, const std::string& source);
+  /// What assign() takes, without copying: all parameters, and the tables that are not trained.
+  std::map<std::string, at::Tensor> named() const;
 
  private:
   std::vector<ParameterShape> list_;

@@ -23,10 +23,10 @@
 #include "engine/distributed/update_owners.h"
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/engine_facts.h"
 #include "engine/train/matrix_rate.h"
 #include "engine/train/phase_timer.h"
-#include "engine/train/safetensors.h"
 
 namespace nanobench::core {
 namespace {
@@ -94,7 +94,7 @@ void Trainer::load_parameters() {
   if (!config_.loss.prefix.empty() && spec_.vocabulary)
     model_.set_prefixes(longest_prefixes(read_vocabulary(*spec_.vocabulary)), *spec_.vocabulary);
   if (spec_.init_file) {
-    model_.parameters().assign(read_safetensors(*spec_.init_file), *spec_.init_file);
+    model_.parameters().assign(read_parameters(*spec_.init_file), *spec_.init_file);
   } else {
     model_.parameters().initialize(config_, spec_.seed);
   }
