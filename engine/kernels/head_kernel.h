@@ -23,8 +23,14 @@ struct HeadInputs {
   bool is_sigmoid = false;                ///< uses 2 cap sigmoid(2 logit / cap): the same loss except for rounding
 };
 
-/// Returns the mean cross-entropy in nats. With dx [T, D] and dweight [V, D] (both or neither), also overwrites them
-/// with its gradients.
-double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads);
+/// What is wanted beside the mean; each may be null.
+struct HeadOutputs {
+  float* dx = nullptr;       ///< [T, D], with dweight or not at all
+  float* dweight = nullptr;  ///< [V, D]
+  float* losses = nullptr;   ///< [T] cross-entropies, whose mean head_loss returns
+};
+
+/// Returns the mean cross-entropy in nats, and overwrites the outputs with its gradients and its terms.
+double head_loss(const HeadShape& shape, const HeadInputs& in, const HeadOutputs& out, ThreadPool& threads);
 
 }  // namespace nanobench::core

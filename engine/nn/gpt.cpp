@@ -292,21 +292,25 @@ at::Tensor GPT::mlp(std::size_t layer, const at::Tensor& x, const Rounding& roun
   return rounding.mlp != nullptr ? rounding.mlp->down(layer, down, active, rounding) : down(active, rounding);
 }
 
-at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const {
-  const at::Tensor& targets = input.targets;
+/// What the head multiplies, and what it makes of the products.
+GPT::Head GPT::head(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const {
   const PrecisionConfig& precision = config_.precision;
-  HeadOptions options{.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
-                      .rounds_logits = rounding.products,
-                      .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
-                      .logit_scale = config_.model.logit_scale,
-                      .loss_rounding = loss_rounding(precision, pass),
-                      .is_sum = config_.run.loss_reduction == LossReduction::kSum,
-                      .fp8_grad_scale = std::nullopt,
-                      .logit_cap = config_.model.logit_cap,
-                      .target_weights = {1.0},
-                      .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll,
-                      .prefix_weight = 0.0,
-                      .prefixes = {}};
+  Head head{.options = {.softcap = {config_.model.logit_softcap, config_.model.logit_softcap_form},
+                        .rounds_logits = rounding.products,
+                        .rounds_capped = rounding.products && precision.logits == StoredPrecision::kBfloat16,
+                        .logit_scale = config_.model.logit_scale,
+                        .loss_rounding = loss_rounding(precision, pass),
+                        .is_sum = config_.run.loss_reduction == LossReduction::kSum,
+                        .fp8_grad_scale = std::nullopt,
+                        .logit_cap = config_.model.logit_cap,
+                        .target_weights = {1.0},
+                        .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll,
+                        .prefix_weight = 0.0,
+                        .prefixes = {}},
+            .device = std::nullopt,
+            .features = {},
+            .weight = {}};
+  HeadOptions& options = head.options;
   if (pass == Pass::kTraining) {
     options.target_weights = input.target_weights;
     options.prefix_weight = input.prefix_weight;
@@ -315,25 +319,34 @@ at::Tensor GPT::head_loss(const at::Tensor& x, const SequenceInput& input, Pass 
   const bool is_fp8 = precision.head == ProductPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
   if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
-    const auto fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt;
-    return device_softcapped_cross_entropy(x, lm_head_, targets,
-                                           {.softcap = options.softcap,
-                                            .rounds_capped = options.rounds_capped,
-                                            .logit_scale = options.logit_scale,
-                                            .loss_rounding = options.loss_rounding,
-                                            .is_sum = options.is_sum,
-                                            .fp8 = fp8});
+    head.device = DeviceHeadOptions{.softcap = options.softcap,
+                                    .rounds_capped = options.rounds_capped,
+                                    .logit_scale = options.logit_scale,
+                                    .loss_rounding = options.loss_rounding,
+                                    .is_sum = options.is_sum,
+                                    .fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt};
+    head.features = x;
+    head.weight = lm_head_;
+    return head;
   }
   // Without a kernel the loss and its sums are of the engine's type, which holds the rounded values.
   Rounding emulated = rounding;
   emulated.is_compact = false;
-  const at::Tensor features = emulated.product_input(x.to(dtype_));
+  head.features = emulated.product_input(x.to(dtype_));
+  head.weight = is_fp8 ? quantized_e4m3(lm_head_, precision.fp8.weight_scale) : emulated.product(lm_head_);
   if (is_fp8) {
     options.fp8_grad_scale = precision.fp8.grad_scale;
-    return softcapped_cross_entropy(quantized_e4m3(features, precision.fp8.x_scale),
-                                    quantized_e4m3(lm_head_, precision.fp8.weight_scale), targets, options);
+    head.features = quantized_e4m3(head.features, precision.fp8.x_scale);
   }
-  return softcapped_cross_entropy(features, emulated.product(lm_head_), targets, options);
+  return head;
+}
+
+at::Tensor GPT::mean_loss(const Head& head, const at::Tensor& targets) const {
+  const at::Tensor loss = head.device
+                              ? device_softcapped_cross_entropy(head.features, head.weight, targets, *head.device)
+                              : softcapped_cross_entropy(head.features, head.weight, targets, head.options);
+  return unread_.defined() ? loss + unread_.narrow(0, 0, 0).sum()
+                           : loss;  // a gradient of zero, as unread rows of a bank get
 }
 
 bool GPT::fuses_blocks(const Rounding& rounding) const {
@@ -445,9 +458,9 @@ at::Tensor GPT::back_out(const at::Tensor& x, const Stream& stream, bool fuses) 
   return weighted_sum(x, other, weights, BlendForm::kAddIndexed);
 }
 
-at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
+/// [T, C]: what the head reads.
+at::Tensor GPT::features(const SequenceInput& input, const Rounding& rounding, const ActivationSink& sink) const {
   const ModelConfig& model = config_.model;
-  const Rounding rounding = rounding_of(pass);
   if (rounding.mlp != nullptr) rounding.mlp->begin(input.rank, input.step);
   Stream stream;
   stream.setting = attention_setting(input.tokens.size(0));
@@ -479,9 +492,21 @@ at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink
   if (mudd_head_.defined()) x = rounding.in_stream(coefficient_sum(x, stream));
   x = rounding.in_stream(final_norm_(x));
   if (sink) sink("logits_before_softcap", at::linear(x.to(dtype_), lm_head_).mul_(model.logit_scale));
-  const at::Tensor loss = head_loss(x, input, pass, rounding);
-  return unread_.defined() ? loss + unread_.narrow(0, 0, 0).sum()
-                           : loss;  // a gradient of zero, as unread rows of a bank get
+  return x;
+}
+
+at::Tensor GPT::loss(const SequenceInput& input, Pass pass, const ActivationSink& sink) const {
+  const Rounding rounding = rounding_of(pass);
+  return mean_loss(head(features(input, rounding, sink), input, pass, rounding), input.targets);
+}
+
+GPT::Losses GPT::losses(const SequenceInput& input, Pass pass) const {
+  const Rounding rounding = rounding_of(pass);
+  const Head head = this->head(features(input, rounding), input, pass, rounding);
+  const at::Tensor tokens = head.device
+                                ? device_token_cross_entropies(head.features, head.weight, input.targets, *head.device)
+                                : token_cross_entropies(head.features, head.weight, input.targets, head.options);
+  return {.mean = mean_loss(head, input.targets), .tokens = tokens};
 }
 
 }  // namespace nanobench::core

@@ -14,6 +14,7 @@
 #include "engine/nn/mudd.h"
 #include "engine/nn/parameters.h"
 #include "engine/ops/attention.h"
+#include "engine/ops/device_head.h"
 #include "engine/ops/fused_block.h"
 #include "engine/ops/rotary.h"
 #include "engine/ops/softcapped_cross_entropy.h"
@@ -112,6 +113,15 @@ class GPT {
   /// Mean cross-entropy of one sequence in nats; scalar of the model's dtype, differentiable.
   at::Tensor loss(const SequenceInput& input, Pass pass = Pass::kTraining, const ActivationSink& sink = {}) const;
 
+  struct Losses {
+    at::Tensor mean;    ///< what loss() returns, bit for bit
+    at::Tensor tokens;  ///< [T] nats: of each target token
+  };
+  /// loss(), and the losses that it is the mean of but for rounding, from one pass through the blocks. With several
+  /// targets a token (loss.multi_token, loss.prefix; in training only) those of the next token alone, whatever the
+  /// weights. `tokens` is of the model's dtype, or float32 from a GPU's kernels, and not differentiable.
+  Losses losses(const SequenceInput& input, Pass pass = Pass::kValidation) const;
+
   /// Sets rotary frequencies and attention scale to those after these windows (core/config/schedule.h, window_history).
   /// Needed only if window_changes_attention(model).
   void follow_windows(const std::vector<std::int64_t>& windows);
@@ -199,7 +209,14 @@ class GPT {
   at::Tensor up_weight(const Block& block) const;
   at::Tensor down_weight(const Block& block) const;
   at::Tensor mlp(std::size_t layer, const at::Tensor& x, const Rounding& rounding) const;
-  at::Tensor head_loss(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const;
+  at::Tensor features(const SequenceInput& input, const Rounding& rounding, const ActivationSink& sink = {}) const;
+  struct Head {
+    HeadOptions options;
+    std::optional<DeviceHeadOptions> device;  ///< where a GPU's kernel computes it
+    at::Tensor features, weight;              ///< operands of the product
+  };
+  Head head(const at::Tensor& x, const SequenceInput& input, Pass pass, const Rounding& rounding) const;
+  at::Tensor mean_loss(const Head& head, const at::Tensor& targets) const;
   std::int64_t table_positions() const;
 
   const TrainConfig& config_;

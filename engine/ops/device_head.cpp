@@ -180,6 +180,18 @@ std::int64_t chunk_rows(const at::Tensor& weight, const DeviceHeadOptions& optio
   return std::max(rows / kFloat8 * kFloat8, kFloat8);
 }
 
+/// Fills `losses`, and `dx` if it is defined, chunk by chunk.
+void add_chunks(Products& products, const at::Tensor& x, const at::Tensor& targets, const at::Tensor& losses,
+                const at::Tensor& dx, std::int64_t chunk) {
+  const std::int64_t tokens = x.size(0);
+  for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
+    const std::int64_t rows = std::min(chunk, tokens - begin);
+    const at::Tensor logits = products.logits(x.narrow(0, begin, rows));
+    products.losses_and_gradients(logits, targets.narrow(0, begin, rows), losses.narrow(0, begin, rows),
+                                  dx.defined() ? dx.narrow(0, begin, rows) : dx);
+  }
+}
+
 /// The mean of the rows' losses.
 at::Tensor mean_of(const at::Tensor& losses) {
   const at::Tensor loss = at::empty({}, losses.options());
@@ -198,12 +210,7 @@ struct DeviceHead : torch::autograd::Function<DeviceHead> {
     const at::Tensor losses = at::empty({tokens}, x.options().dtype(at::kFloat));
     const at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
     const std::unique_ptr<Products> products = make_products(weight, options, tokens);
-    for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
-      const std::int64_t rows = std::min(chunk, tokens - begin);
-      const at::Tensor logits = products->logits(x.narrow(0, begin, rows));
-      products->losses_and_gradients(logits, targets.narrow(0, begin, rows), losses.narrow(0, begin, rows),
-                                     needs_gradient ? dx.narrow(0, begin, rows) : dx);
-    }
+    add_chunks(*products, x, targets, losses, dx, chunk);
     context->save_for_backward({dx, products->dweight()});
     context->saved_data["share"] = options.is_sum ? 1.0 / static_cast<double>(tokens) : 1.0;
     context->saved_data["rounds_dweight"] = !options.fp8.has_value();
@@ -232,6 +239,17 @@ at::Tensor device_softcapped_cross_entropy(const at::Tensor& x, const at::Tensor
                                            const DeviceHeadOptions& options) {
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
   return DeviceHead::apply(x.contiguous(), weight, targets.contiguous(), options, needs_gradient);
+}
+
+at::Tensor device_token_cross_entropies(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                        const DeviceHeadOptions& options) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor rows = x.contiguous();
+  const at::Tensor losses = at::empty({rows.size(0)}, rows.options().dtype(at::kFloat));
+  const OpTimer timer("head", 2.0 * static_cast<double>(rows.numel() * weight.size(0)));
+  add_chunks(*make_products(weight, options, rows.size(0)), rows, targets.contiguous(), losses, {},
+             chunk_rows(weight, options));
+  return losses;
 }
 
 }  // namespace nanobench::core

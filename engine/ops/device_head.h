@@ -34,4 +34,8 @@ bool fits_float8_head(const at::Tensor& x, const at::Tensor& weight);
 at::Tensor device_softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
                                            const DeviceHeadOptions& options);
 
+/// Like token_cross_entropies: [T] float32 losses, whose mean is that of the function above. Same arguments.
+at::Tensor device_token_cross_entropies(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                        const DeviceHeadOptions& options);
+
 }  // namespace nanobench::core

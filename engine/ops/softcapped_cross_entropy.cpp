@@ -65,23 +65,29 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
   }
 };
 
+/// The fused kernel; what is not wanted of its outputs is undefined.
+double kernel_head(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets, const Softcap& softcap,
+                   const at::Tensor& dx, const at::Tensor& dweight, const at::Tensor& losses) {
+  const HeadShape shape{.length = x.size(0), .model_dim = x.size(1), .vocabulary = weight.size(0)};
+  const double products = dx.defined() ? 6.0 : 2.0;
+  const OpTimer timer("head", products * static_cast<double>(shape.length * shape.model_dim * shape.vocabulary));
+  const auto data = [](const at::Tensor& out) { return out.defined() ? out.mutable_data_ptr<float>() : nullptr; };
+  return head_loss(shape,
+                   {.x = x.const_data_ptr<float>(),
+                    .weight = weight.const_data_ptr<float>(),
+                    .targets = targets.const_data_ptr<std::int64_t>(),
+                    .cap = static_cast<float>(softcap.cap.value_or(0.0)),
+                    .is_sigmoid = softcap.form == SoftcapForm::kSigmoid},
+                   {.dx = data(dx), .dweight = data(dweight), .losses = data(losses)}, kernel_threads());
+}
+
 /// The head with the fused kernel.
 struct KernelHead : torch::autograd::Function<KernelHead> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& targets, const Softcap& softcap, bool needs_gradient) {
-    const HeadShape shape{.length = x.size(0), .model_dim = x.size(1), .vocabulary = weight.size(0)};
-    const double products = needs_gradient ? 6.0 : 2.0;
-    const OpTimer timer("head", products * static_cast<double>(shape.length * shape.model_dim * shape.vocabulary));
     at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
     at::Tensor dweight = needs_gradient ? at::empty_like(weight) : at::Tensor();
-    const double loss = head_loss(shape,
-                                  {.x = x.const_data_ptr<float>(),
-                                   .weight = weight.const_data_ptr<float>(),
-                                   .targets = targets.const_data_ptr<std::int64_t>(),
-                                   .cap = static_cast<float>(softcap.cap.value_or(0.0)),
-                                   .is_sigmoid = softcap.form == SoftcapForm::kSigmoid},
-                                  needs_gradient ? dx.data_ptr<float>() : nullptr,
-                                  needs_gradient ? dweight.data_ptr<float>() : nullptr, kernel_threads());
+    const double loss = kernel_head(x, weight, targets, softcap, dx, dweight, {});
     context->save_for_backward({dx, dweight});
     return at::scalar_tensor(loss, x.options());
   }
@@ -169,15 +175,53 @@ at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& target
   return loss;
 }
 
-/// cross_entropy_rows_ with every step rounded to bfloat16. Source: record #37 as a sequence of tensor operations.
-at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options,
-                                       double factor, bool needs_gradient) {
+/// The forward pass of rows of logits, and what its gradient needs.
+struct RowForward {
+  at::Tensor log_probabilities;  ///< [rows, V]
+  at::Tensor squashed;           ///< tanh or sigmoid of the cap; undefined: no cap
+};
+
+/// Every step rounded to bfloat16. Source: record #37 as a sequence of tensor operations.
+RowForward rounded_forward(const at::Tensor& logits, const HeadOptions& options) {
   const double cap = *options.softcap.cap;
-  const at::Tensor index = targets.unsqueeze(1);
   const at::Tensor sigmoid = round_to_bfloat16(at::sigmoid(round_to_bfloat16(round_to_bfloat16(logits).div_(cap / 2))));
   const at::Tensor capped = round_to_bfloat16(sigmoid * (2 * cap));
   at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
   if (options.loss_rounding == LossRounding::kAll) round_to_bfloat16_(log_probabilities);
+  return {log_probabilities, sigmoid};
+}
+
+/// Overwrites `logits`.
+RowForward plain_forward_(at::Tensor& logits, const HeadOptions& options) {
+  const Softcap& softcap = options.softcap;
+  if (options.rounds_logits) round_to_bfloat16_(logits);
+  at::Tensor tanh;  // of logit / cap
+  at::Tensor capped = logits;
+  if (softcap.cap) {
+    tanh = logits.div_(*softcap.cap).tanh_();
+    capped = tanh * *softcap.cap;
+    if (softcap.form == SoftcapForm::kSigmoid) capped.add_(*softcap.cap);
+    if (options.rounds_capped) round_to_bfloat16_(capped);
+  }
+  return {at::_log_softmax(capped, -1, /*half_to_float=*/false), tanh};
+}
+
+/// Of any loss; overwrites `logits`.
+at::Tensor log_probabilities_(at::Tensor& logits, const HeadOptions& options) {
+  if (options.is_late()) {
+    if (options.rounds_logits) round_to_bfloat16_(logits);
+    return at::_log_softmax(cap_logits(logits, options).values, -1, /*half_to_float=*/false);
+  }
+  if (options.loss_rounding != LossRounding::kNone) return rounded_forward(logits, options).log_probabilities;
+  return plain_forward_(logits, options).log_probabilities;
+}
+
+/// cross_entropy_rows_ with every step rounded to bfloat16.
+at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, const HeadOptions& options,
+                                       double factor, bool needs_gradient) {
+  const double cap = *options.softcap.cap;
+  const at::Tensor index = targets.unsqueeze(1);
+  const auto [log_probabilities, sigmoid] = rounded_forward(logits, options);
   if (needs_gradient) {
     at::Tensor gradient = at::exp(log_probabilities);
     gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
@@ -196,24 +240,14 @@ at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, co
                                bool needs_gradient) {
   if (options.loss_rounding != LossRounding::kNone)
     return rounded_cross_entropy_rows_(logits, targets, options, factor, needs_gradient);
-  const Softcap& softcap = options.softcap;
-  if (options.rounds_logits) round_to_bfloat16_(logits);
-  at::Tensor tanh;  // of logit / cap
-  at::Tensor capped = logits;
-  if (softcap.cap) {
-    tanh = logits.div_(*softcap.cap).tanh_();
-    capped = tanh * *softcap.cap;
-    if (softcap.form == SoftcapForm::kSigmoid) capped.add_(*softcap.cap);
-    if (options.rounds_capped) round_to_bfloat16_(capped);
-  }
+  const auto [log_probabilities, tanh] = plain_forward_(logits, options);
   const at::Tensor index = targets.unsqueeze(1);
-  const at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
   const at::Tensor loss = log_probabilities.gather(1, index).sum(at::kDouble).mul_(-factor);
   if (needs_gradient) {
     at::Tensor gradient = at::exp(log_probabilities);
     gradient.scatter_add_(1, index, at::full_like(index, -1, gradient.options()));
     if (!options.is_sum) gradient.mul_(factor);
-    if (softcap.cap) {
+    if (tanh.defined()) {
       if (options.rounds_capped) round_to_bfloat16_(gradient);
       gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
     }
@@ -234,6 +268,26 @@ at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weigh
                              needs_gradient);
   }
   return SoftcappedCrossEntropy::apply(scaled, weight, targets, options, needs_gradient);
+}
+
+at::Tensor token_cross_entropies(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                 const HeadOptions& options) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor scaled = (options.logit_scale == 1.0 ? x : x * options.logit_scale).contiguous();
+  const std::int64_t tokens = scaled.size(0), chunk = chunk_rows(scaled, weight);
+  at::Tensor losses = at::empty({tokens}, scaled.options());
+  if (fits_kernel(scaled, options)) {
+    kernel_head(scaled, weight.contiguous(), targets.contiguous(), options.softcap, {}, {}, losses);
+    return losses;
+  }
+  const OpTimer timer("head");
+  for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
+    const std::int64_t rows = std::min(chunk, tokens - begin);
+    at::Tensor logits = at::linear(scaled.narrow(0, begin, rows), weight);
+    const at::Tensor index = targets.narrow(0, begin, rows).unsqueeze(1);
+    losses.narrow(0, begin, rows).copy_(log_probabilities_(logits, options).gather(1, index).squeeze(1).neg_());
+  }
+  return losses;
 }
 
 }  // namespace nanobench::core

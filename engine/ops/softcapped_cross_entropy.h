@@ -59,6 +59,12 @@ struct HeadOptions {
 at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
                                     const HeadOptions& options);
 
+/// The cross-entropy of each token with its next one alone, in nats: further targets and prefixes do not take part.
+/// Where there are none, the mean is softcapped_cross_entropy() but for rounding.
+///   returns  [T], dtype of x; not differentiable
+at::Tensor token_cross_entropies(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                                 const HeadOptions& options);
+
 /// Sum of the rows' cross-entropies, multiplied by `factor`, and the gradient of the same with respect to the logits
 /// before the cap; with options.is_sum the gradient is that of the sum itself.
 ///   logits   [rows, V] overwritten with the gradient

@@ -37,8 +37,8 @@ void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& 
   NB_BY_PATH(adam_update)(parameters, settings, threads);
 }
 
-double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads) {
-  return NB_BY_PATH(head_loss)(shape, in, dx, dweight, threads);
+double head_loss(const HeadShape& shape, const HeadInputs& in, const HeadOutputs& out, ThreadPool& threads) {
+  return NB_BY_PATH(head_loss)(shape, in, out, threads);
 }
 
 void qkv_forward(const QkvShape& shape, const QkvInputs& in, const QkvActivations& out, ThreadPool& threads) {

@@ -18,7 +18,7 @@ void rms_norm_forward(std::int64_t rows, std::int64_t width, const float* x, flo
                       ThreadPool& threads);
 void rms_norm_backward(std::int64_t rows, std::int64_t width, const float* x, const float* inverse, const float* dy,
                        float* dx, ThreadPool& threads);
-double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads);
+double head_loss(const HeadShape& shape, const HeadInputs& in, const HeadOutputs& out, ThreadPool& threads);
 void newton_schulz_update(std::span<const NewtonSchulzMatrix> matrices, const NewtonSchulzSettings& settings,
                           ThreadPool& threads);
 void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& settings, ThreadPool& threads);

@@ -74,7 +74,7 @@ float row_loss(float* row, float* weights, std::int64_t count, std::int64_t targ
 
 }  // namespace
 
-double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float* dweight, ThreadPool& threads) {
+double head_loss(const HeadShape& shape, const HeadInputs& in, const HeadOutputs& out, ThreadPool& threads) {
   const std::int64_t width = shape.model_dim, stride = row_stride(shape.vocabulary);
   float* const logits = scratch(ScratchUse::kHidden, kChunk * (stride + 1));
   float* const losses = logits + kChunk * stride;
@@ -102,7 +102,8 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
         losses[i] = row_loss(logits + i * stride, weights, shape.vocabulary, in.targets[begin + i], cap, factor);
     });
     for (std::int64_t i = 0; i < rows; ++i) loss += losses[i];
-    if (dx == nullptr) continue;
+    for (std::int64_t i = 0; out.losses != nullptr && i < rows; ++i) out.losses[begin + i] = losses[i];
+    if (out.dx == nullptr) continue;
     NB_PATH::multiply_matrices({.rows = rows,
                                 .columns = width,
                                 .inner = shape.vocabulary,
@@ -110,7 +111,7 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
                                 .a_row = stride,
                                 .b = in.weight,
                                 .b_row = width,
-                                .c = dx + begin * width,
+                                .c = out.dx + begin * width,
                                 .c_row = width},
                                threads);
     NB_PATH::multiply_matrices({.rows = shape.vocabulary,
@@ -121,7 +122,7 @@ double head_loss(const HeadShape& shape, const HeadInputs& in, float* dx, float*
                                 .transposes_a = true,
                                 .b = x,
                                 .b_row = width,
-                                .c = dweight,
+                                .c = out.dweight,
                                 .c_row = width,
                                 .accumulates = begin > 0},
                                threads);

@@ -117,6 +117,31 @@ TEST(EmulatedHead, WithoutGradientsThereIsALossOnly) {
   EXPECT_FALSE(loss.requires_grad());
 }
 
+TEST(EmulatedHead, LossesOfTokensAgreeWithTheCpusAndWithTheirMean) {
+  EmulatedDevice device;
+  device.kernels().has_float8_products = true;
+  const at::NoGradGuard no_grad;
+  const Head head;
+  const at::Tensor x = head.x.to(at::kBFloat16);
+  const Softcap softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid};
+  for (const LossRounding rounding : {LossRounding::kNone, LossRounding::kCap}) {
+    const at::Tensor expected = token_cross_entropies(
+        head.x, head.weight, head.targets,
+        {.softcap = softcap, .rounds_logits = true, .loss_rounding = rounding, .fp8_grad_scale = {}});
+    for (const std::int64_t chunk : {std::int64_t{1} << 29, 40 * kVocabulary}) {
+      const DeviceHeadOptions options{.softcap = softcap, .loss_rounding = rounding, .fp8 = {}, .chunk_numbers = chunk};
+      const at::Tensor got = device_token_cross_entropies(x, head.weight, head.targets, options);
+      EXPECT_LT(distance(got, expected), 1e-2);
+      const double mean = device_softcapped_cross_entropy(x, head.weight, head.targets, options).item<double>();
+      EXPECT_NEAR(got.to(at::kDouble).mean().item<double>(), mean, 1e-6 * mean);
+    }
+  }
+  const DeviceHeadOptions eight_bits{.softcap = softcap, .fp8 = Fp8Config{.x_scale = 16, .weight_scale = 512}};
+  const at::Tensor got = device_token_cross_entropies(x, head.weight, head.targets, eight_bits);
+  const double mean = device_softcapped_cross_entropy(x, head.weight, head.targets, eight_bits).item<double>();
+  EXPECT_NEAR(got.to(at::kDouble).mean().item<double>(), mean, 1e-6 * mean);
+}
+
 TEST(EmulatedHead, EightBitProductsNeedAGpuThatHasThemAndWholeUnits) {
   const Head head;
   const at::Tensor x = head.x.to(at::kBFloat16);

@@ -210,6 +210,22 @@ TEST_P(FusedOps, HeadAgrees) {
   }
 }
 
+TEST_P(FusedOps, TokenLossesAgree) {
+  Leaves leaf(at::kFloat, 11);
+  const at::Tensor x = leaf({800, 32}), weight = leaf({257, 32}, 0.5);
+  const at::Tensor targets = at::remainder(at::arange(800) * 7, 257);
+  for (const Softcap& softcap :
+       {Softcap{}, Softcap{.cap = 15.0}, Softcap{.cap = 15.0, .form = SoftcapForm::kSigmoid}}) {
+    const at::Tensor got = token_cross_entropies(x, weight, targets, {.softcap = softcap, .fp8_grad_scale = {}});
+    const at::Tensor expected = at::cross_entropy_loss(
+        softcap_logits(at::linear(x.detach().to(at::kDouble), weight.detach().to(at::kDouble)), softcap), targets, {},
+        at::Reduction::None);
+    EXPECT_FALSE(got.requires_grad());
+    EXPECT_LE((got - expected).abs().max().item<double>(), 1e-4);
+    EXPECT_LE(relative_error(got, expected), 2e-6);
+  }
+}
+
 TEST_P(FusedOps, RmsNormAgrees) {
   for (const std::int64_t width : {16, 48, 768}) {
     const auto run = [&](Leaves& leaf) { return std::vector{rms_norm(leaf({5, 20, width}), 1e-4)}; };

@@ -129,6 +129,21 @@ TEST(PrefixOfTheNextToken, IsATargetWhereThereIsOne) {
   for (std::size_t i = 0; i < without.size(); ++i) EXPECT_TRUE(at::allclose(without[i], unweighted[i], 0, 1e-15)) << i;
 }
 
+TEST(SeveralTargets, LeaveTheLossesOfTokensAlone) {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({6, 4}, at::kDouble), weight = at::randn({9, 4}, at::kDouble);
+  const at::Tensor targets = at::tensor({1, 8, 3, 3, 0, 5}, at::kLong);
+  HeadOptions options{.fp8_grad_scale = {}, .logit_cap = {.scale = 23.0}};
+  const at::Tensor next = token_cross_entropies(x, weight, targets, options);
+  EXPECT_TRUE(at::allclose(next.mean(), softcapped_cross_entropy(x, weight, targets, options), 1e-14, 0));
+  options.target_weights = {1.0, 0.5, 0.25};
+  options.counts_all_weights = true;
+  options.prefix_weight = 0.25;
+  options.prefixes = at::zeros({9}, at::kLong);
+  EXPECT_TRUE(at::equal(token_cross_entropies(x, weight, targets, options), next));
+  EXPECT_FALSE(at::allclose(softcapped_cross_entropy(x, weight, targets, options), next.mean(), 1e-3, 0));
+}
+
 TEST(SeveralTargets, AreWeightedAndEndWithTheSequence) {
   at::manual_seed(2);
   const at::Tensor x = at::randn({6, 4}, at::kDouble), weight = at::randn({9, 4}, at::kDouble);
