@@ -183,8 +183,8 @@ std::optional<std::int64_t> find_rival(Database& database, const std::string& di
 
 }  // namespace
 
-RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours,
-                          bool needs_times, const FactNeeds& needs) {
+RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours, bool needs_times,
+                          const FactNeeds& needs) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
   std::vector<std::int64_t> damaged;
@@ -311,7 +311,7 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
 }
 
 std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times,
-                                                const FactNeeds& needs) const {
+                                                 const FactNeeds& needs) const {
   const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times, needs);
   return ids.empty() ? std::nullopt : std::optional(ids.front());
 }

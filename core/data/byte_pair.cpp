@@ -98,8 +98,8 @@ std::size_t piece_length(std::string_view text) {
   return kind == CharacterClass::kSpace ? space_length(text) : space + run_length(word, kind);
 }
 
-/// encoder.json and vocab.bpe write each byte as a character that can be seen: itself, or from U+0100 on in the order of
-/// the bytes that cannot.
+/// encoder.json and vocab.bpe write each byte as a character that can be seen: itself, or from U+0100 on in the order
+/// of the bytes that cannot.
 std::map<char32_t, char> bytes_by_sign() {
   std::map<char32_t, char> bytes;
   char32_t next = 0x100;

@@ -55,9 +55,8 @@ std::optional<CheckpointHeader> checkpoint_header(const std::map<std::string, st
                                              ", this program reads up to version " +
                                              std::to_string(kCheckpointVersion) + "; use a newer nanobench");
   }
-  CheckpointHeader header{.step = number(metadata, kStepKey, source),
-                          .engine_version = entry(metadata, kEngineKey, source),
-                          .spec = {}};
+  CheckpointHeader header{
+      .step = number(metadata, kStepKey, source), .engine_version = entry(metadata, kEngineKey, source), .spec = {}};
   try {
     header.spec = parse_json(entry(metadata, kSpecKey, source), "its run_spec");
   } catch (const Error& error) {
@@ -73,8 +72,9 @@ CheckpointHeader read_checkpoint_header(const std::filesystem::path& file) {
   std::optional<CheckpointHeader> header = checkpoint_header(read_safetensors_metadata(in, file), file.string());
   if (header) return *std::move(header);
   throw Error(ErrorCode::kInvalidArgument,
-              file.string() + ": has parameters without the configuration of a run; name a checkpoint that "
-                              "`nanobench run --keep-weights` or `nanobench train --save` wrote");
+              file.string() +
+                  ": has parameters without the configuration of a run; name a checkpoint that "
+                  "`nanobench run --keep-weights` or `nanobench train --save` wrote");
 }
 
 }  // namespace nanobench::core

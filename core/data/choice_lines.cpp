@@ -45,8 +45,8 @@ std::size_t label_of(JsonObject& object, std::size_t endings) {
     if (text.size() == 1 && text[0] >= '0' && text[0] <= '9') number = text[0] - '0';
   }
   if (!number || *number < 0 || static_cast<std::size_t>(*number) >= endings)
-    object.fail("label", "expected the index of one of the " + std::to_string(endings) + " endings, got " +
-                             safe_dump(*label));
+    object.fail("label",
+                "expected the index of one of the " + std::to_string(endings) + " endings, got " + safe_dump(*label));
   return static_cast<std::size_t>(*number);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -77,7 +78,9 @@ class ItemReader {
     return result;
   }
 
-  [[noreturn]] void lost(const std::string& what) const { fail_at(ErrorCode::kDataLoss, what + "; make the file again"); }
+  [[noreturn]] void lost(const std::string& what) const {
+    fail_at(ErrorCode::kDataLoss, what + "; make the file again");
+  }
   [[noreturn]] void refused(const std::string& what) const { fail_at(ErrorCode::kInvalidArgument, what); }
   [[noreturn]] void fail_at(ErrorCode code, const std::string& what) const {
     fail_items(code, file_, "cannot be read: item " + std::to_string(index_) + ", counted from 0, " + what);
@@ -96,22 +99,22 @@ using ChoiceHeader = std::array<std::int32_t, kHeaderNumbers>;
 std::size_t checked_items(const fs::path& file, std::string_view bytes) {
   if (bytes.size() < kChoiceHeaderBytes) {
     fail_items(ErrorCode::kDataLoss, file,
-         "have " + std::to_string(bytes.size()) + " bytes, less than the header's " +
-             std::to_string(kChoiceHeaderBytes) + "; the file is truncated or holds no items");
+               "have " + std::to_string(bytes.size()) + " bytes, less than the header's " +
+                   std::to_string(kChoiceHeaderBytes) + "; the file is truncated or holds no items");
   }
   ChoiceHeader header;
   std::memcpy(header.data(), bytes.data(), kChoiceHeaderBytes);
   if (header[0] != kChoiceMagic) {
     fail_items(ErrorCode::kInvalidArgument, file,
-         "begin with " + std::to_string(header[0]) + ", expected the magic number " + std::to_string(kChoiceMagic) +
-             " of llm.c's evaluations");
+               "begin with " + std::to_string(header[0]) + ", expected the magic number " +
+                   std::to_string(kChoiceMagic) + " of llm.c's evaluations");
   }
   if (header[1] != kChoiceVersion)
     fail_items(ErrorCode::kInvalidArgument, file,
-         "have version " + std::to_string(header[1]) + ", expected " + std::to_string(kChoiceVersion));
+               "have version " + std::to_string(header[1]) + ", expected " + std::to_string(kChoiceVersion));
   if (header[2] <= 0)
     fail_items(ErrorCode::kDataLoss, file,
-         "are " + std::to_string(header[2]) + " by their header, expected at least 1; make the file again");
+               "are " + std::to_string(header[2]) + " by their header, expected at least 1; make the file again");
   if ((bytes.size() - kChoiceHeaderBytes) % 2 != 0)
     fail_items(ErrorCode::kDataLoss, file, "end within a number; copy or make the file again");
   return static_cast<std::size_t>(header[2]);
@@ -144,7 +147,8 @@ std::string item_bytes(const ChoiceItem& item, std::size_t index) {
   if (size > std::numeric_limits<std::uint16_t>::max())
     refuse("takes " + std::to_string(size) + " bytes, expected at most 65535");
   std::string bytes;
-  for (const std::size_t number : {std::size_t{kItemMark}, size, std::size_t{item.number}, item.right, item.endings.size()})
+  for (const std::size_t number :
+       {std::size_t{kItemMark}, size, std::size_t{item.number}, item.right, item.endings.size()})
     add_number(bytes, number);
   return bytes + tokens;
 }
@@ -185,7 +189,7 @@ ChoiceTask read_choice_task(const fs::path& file) {
   for (std::size_t i = 0; i < count; ++i) task.items.push_back(reader.next());
   if (!reader.is_at_end())
     fail_items(ErrorCode::kDataLoss, file,
-         "are more than the " + std::to_string(count) + " of their header; copy or make the file again");
+               "are more than the " + std::to_string(count) + " of their header; copy or make the file again");
   return task;
 }
 
@@ -210,6 +214,18 @@ void check_tokens(const ChoiceTask& task, std::int64_t vocab_size, const std::st
   for (std::size_t i = 0; i < task.items.size(); ++i) {
     check(task.items[i].context, i);
     for (const std::vector<std::uint16_t>& ending : task.items[i].endings) check(ending, i);
+  }
+}
+
+void check_endings(const ChoiceTask& task, std::int64_t most, const std::string& source) {
+  for (std::size_t i = 0; i < task.items.size(); ++i) {
+    for (const std::vector<std::uint16_t>& ending : task.items[i].endings) {
+      if (std::cmp_less_equal(ending.size(), most)) continue;
+      throw Error(ErrorCode::kInvalidArgument,
+                  source + ": item " + std::to_string(i) + ", counted from 0, has an ending of " +
+                      std::to_string(ending.size()) + " tokens, but the validation's sequences have " +
+                      std::to_string(most));
+    }
   }
 }
 

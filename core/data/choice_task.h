@@ -1,9 +1,9 @@
 /// Multiple choice as an evaluation of language models: a context and several endings, of which one is right.
 ///
 /// A file of items has llm.c's format of evaluations, little-endian: 256 int32 `[20240522, 1, items, bytes of the
-/// longest item, 0 ...]`, then for each item uint16 numbers: 65535, bytes of the item, its number, the right ending, the
-/// number of endings, the number of tokens of the context and these tokens, then for each ending likewise. Thread-safe:
-/// no shared state. Source of the format: llm.c, dev/data/data_common.py.
+/// longest item, 0 ...]`, then for each item uint16 numbers: 65535, bytes of the item, its number, the right ending,
+/// the number of endings, the number of tokens of the context and these tokens, then for each ending likewise.
+/// Thread-safe: no shared state. Source of the format: llm.c, dev/data/data_common.py.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,8 @@ std::string choice_task_bytes(const ChoiceTask& task);
 std::string digest_of(const ChoiceTask& task);
 
 /// Reads a file of items; the numbers may repeat or leave gaps. Throws Error{kNotFound}, {kInvalidArgument} (another
-/// kind of file, version or number of endings) and {kDataLoss} (cut or contradicting itself) with the file and the item.
+/// kind of file, version or number of endings) and {kDataLoss} (cut or contradicting itself) with the file and the
+/// item.
 ChoiceTask read_choice_task(const std::filesystem::path& file);
 
 /// Whether the file begins as a file of items does; false if it cannot be read.
@@ -54,5 +55,8 @@ bool is_choice_file(const std::filesystem::path& file);
 
 /// Throws Error{kInvalidArgument} naming `source` and the first item with a token that the vocabulary lacks.
 void check_tokens(const ChoiceTask& task, std::int64_t vocab_size, const std::string& source);
+
+/// Throws Error{kInvalidArgument} naming `source` and the first item with an ending of more than `most` tokens.
+void check_endings(const ChoiceTask& task, std::int64_t most, const std::string& source);
 
 }  // namespace nanobench::core

@@ -105,13 +105,15 @@ ChoiceTask generated_items(const CorpusModel& model, std::size_t count, const Ge
       shape.endings > kMaxEndings || words > static_cast<std::size_t>(model.config().max_length))
     throw Error(ErrorCode::kInvalidArgument, "no document of the corpus holds items of " + std::to_string(words) +
                                                  " words with " + std::to_string(shape.endings) + " endings");
-  RandomStream random(static_cast<std::uint64_t>(model.config().seed), static_cast<std::uint64_t>(CorpusStream::kItems));
+  RandomStream random(static_cast<std::uint64_t>(model.config().seed),
+                      static_cast<std::uint64_t>(CorpusStream::kItems));
   const EndingPrior prior(model, shape.context_words);
   ChoiceTask task;
   double best = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const ItemWords document = draw_words(model, words, random);
-    ChoiceItem item{.number = static_cast<std::uint16_t>(i), .right = random.below(shape.endings), .context = {}, .endings = {}};
+    ChoiceItem item{
+        .number = static_cast<std::uint16_t>(i), .right = random.below(shape.endings), .context = {}, .endings = {}};
     item.context.assign(document.begin(), document.begin() + static_cast<std::ptrdiff_t>(shape.context_words));
     for (std::size_t ending = 0; ending < shape.endings; ++ending)
       item.endings.push_back(

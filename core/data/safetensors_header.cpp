@@ -170,8 +170,7 @@ std::string safetensors_header(const std::vector<SafetensorsEntry>& entries,
     std::uint64_t bytes = safetensors_dtype_bytes(entry.dtype);
     if (bytes == 0) throw Error(ErrorCode::kInternal, "no safetensors type " + entry.dtype);
     for (const std::int64_t size : entry.shape) bytes *= static_cast<std::uint64_t>(size);
-    header[entry.name] = {
-        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, begin + bytes}}};
+    header[entry.name] = {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, begin + bytes}}};
     begin += bytes;
   }
   std::string text = header.dump();

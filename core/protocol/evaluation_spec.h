@@ -18,7 +18,7 @@ struct EvaluationSpec {
   bool operator==(const EvaluationSpec&) const = default;
 };
 
-/// Whether the text is a name: 1 to 40 letters a to z, digits, "_" and "-", the first a letter.
+/// Whether the text is a name: 1 to 40 letters a to z, digits and "_", the first a letter.
 bool is_evaluation_name(std::string_view text);
 
 Json to_json(const EvaluationSpec& spec);

@@ -83,13 +83,10 @@ struct ToJson {
             {"correct_norm", e.is_correct_norm}};
   }
   Json operator()(const EvaluationEvent& e) const {
-    Json json = {{"event", "evaluation"},
-                 {"evaluation", e.evaluation},
-                 {"step", e.step},
-                 {"items", e.items},
-                 {"accuracy", number(e.accuracy)},
-                 {"accuracy_norm", number(e.accuracy_norm)},
-                 {"chance", number(e.chance)}};
+    Json json = {
+        {"event", "evaluation"},     {"evaluation", e.evaluation},     {"step", e.step},
+        {"items", e.items},          {"accuracy", number(e.accuracy)}, {"accuracy_norm", number(e.accuracy_norm)},
+        {"chance", number(e.chance)}};
     if (e.best_accuracy) json["best_accuracy"] = *e.best_accuracy;
     return json;
   }

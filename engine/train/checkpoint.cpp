@@ -39,10 +39,10 @@ NamedTensors read_parameters(const std::filesystem::path& file) {
 WrittenFile write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
   NamedTensors tensors = checkpoint.parameters;
   tensors.insert(checkpoint.state.begin(), checkpoint.state.end());
-  return write_safetensors(file, tensors,
-                           to_metadata({.step = checkpoint.step,
-                                        .engine_version = checkpoint.engine_version,
-                                        .spec = to_json(checkpoint.spec)}));
+  return write_safetensors(
+      file, tensors,
+      to_metadata(
+          {.step = checkpoint.step, .engine_version = checkpoint.engine_version, .spec = to_json(checkpoint.spec)}));
 }
 
 }  // namespace nanobench::core

@@ -14,6 +14,7 @@
 #include "reports/effects/effects.h"
 #include "reports/effects/influence.h"
 #include "reports/effects/screened_effects.h"
+#include "reports/evaluation/evaluation.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {
@@ -118,6 +119,9 @@ std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cell
 /// runs' environments; if runs differ, every value with its number of runs.
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
+
+/// Accuracies of the models, and each against its reference.
+Section evaluation_section(const Evaluation& evaluation);
 
 /// The checks of a gate, one row each.
 Table checks_table(const GateResult& result);

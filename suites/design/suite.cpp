@@ -238,6 +238,17 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
+/// "run": what is done with every run besides training it.
+void read_run(JsonObject& object, Suite& suite) {
+  if (object.find("run") == nullptr) return;
+  JsonObject run = object.object("run");
+  if (const Json* evaluations = run.find("evaluations"))
+    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
+  if (!suite.evaluations.empty() && !suite.mock.is_null())
+    run.fail("evaluations", "the mock engine has no model that answers; use the native one");
+  run.finish();
+}
+
 /// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
   if (object.find("cells") != nullptr)
@@ -250,6 +261,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.device = core::read_device(object);
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.mock = read_mock(object);
+  read_run(object, suite);
   read_cells(object, suite);
 }
 
@@ -282,6 +294,8 @@ Suite read_suite(const Json& value, const std::string& source) {
 Suite read_suite_file(const std::filesystem::path& file) {
   Suite suite = read_suite(core::read_json_file(file), file.string());
   suite.data = relative_to(std::move(suite.data), file.parent_path());
+  for (EvaluationRequest& evaluation : suite.evaluations)
+    evaluation = relative_to(std::move(evaluation), file.parent_path());
   return suite;
 }
 

@@ -131,7 +131,8 @@ void RunRecorder::on(const core::CheckpointEvent& event) {
 }
 
 void RunRecorder::on(const core::ChoiceEvent& event) {
-  std::int64_t& last = last_items_.try_emplace(event.evaluation, std::numeric_limits<std::int64_t>::min()).first->second;
+  std::int64_t& last =
+      last_items_.try_emplace(event.evaluation, std::numeric_limits<std::int64_t>::min()).first->second;
   check_order("item", event.item, last);
   last = event.item;
   sample(track(results::evaluation_metric(event.evaluation, results::kCorrect)), event.item, event.is_correct ? 1 : 0);

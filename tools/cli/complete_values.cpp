@@ -286,6 +286,7 @@ std::vector<Rule> store_rules() {
           {{"trend", "SUITE"}, any_suite, kFiles},
           {{"watch", "SUITE"}, any_suite, kFiles},
           {{"", "SUITE"}, suite_names, kFiles},
+          {{"evaluate", "MODEL"}, stored_cells, kFiles},
           {{"compare", "A"}, comparable, kFiles},
           {{"compare", "B"}, comparable, kFiles}};
 }
@@ -302,6 +303,8 @@ std::vector<Rule> choice_rules() {
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
+          {{"evaluate", "--task"}, choices({"generated", "generated:100"}), kFiles},
+          {{"evaluate", "--name"}, choices({})},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},
           {{"", "--engine"}, choices({"native", "mock"})},
