@@ -13,7 +13,7 @@ using core::OrderedJson;
 
 constexpr double kProved = 0.05;
 
-std::string percent(double share) {
+std::string share_text(double share) {
   return format_fixed(100.0 * share, 1) + " %";
 }
 
@@ -25,7 +25,7 @@ TableCell accuracy_cell(const std::optional<Accuracy>& accuracy) {
   if (accuracy->interval)
     range =
         format_fixed(100.0 * accuracy->interval->low, 1) + " to " + format_fixed(100.0 * accuracy->interval->high, 1);
-  return value_cell(percent(accuracy->share), std::move(json), range);
+  return value_cell(share_text(accuracy->share), std::move(json), range);
 }
 
 Table accuracy_table(const Evaluation& evaluation) {
@@ -84,7 +84,7 @@ Section evaluation_section(const Evaluation& evaluation) {
   Section section{.title = "Multiple choice: " + evaluation.name};
   FactList facts;
   const auto add = [&](const char* key, const char* title, const std::optional<double>& share) {
-    if (share) facts.add(std::string(key) + "_" + evaluation.name, title, value_cell(percent(*share), *share));
+    if (share) facts.add(std::string(key) + "_" + evaluation.name, title, value_cell(share_text(*share), *share));
   };
   add("chance", "guesses", first_known(evaluation, &ModelAnswers::chance));
   add("best_accuracy", "best possible", first_known(evaluation, &ModelAnswers::best_accuracy));

@@ -209,8 +209,6 @@ core::RunSpec spec_of(const Weights& weights, const core::EvaluationSpec& evalua
 struct Answers {
   reports::ModelAnswers answers;
   std::optional<core::EvaluationEvent> result;
-  std::map<std::string, std::string> environment;
-  std::string engine_version;
   std::optional<core::FinishedEvent> finished;
 };
 
@@ -247,11 +245,7 @@ class Evaluator {
 
  private:
   void take(const core::RunEvent& event, Answers& answers, StatusLines& lines) const {
-    if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {
-      answers.environment = results::provenance_facts();
-      for (const auto& [name, value] : hello->environment) answers.environment["engine/" + name] = value;
-      answers.engine_version = hello->engine_version;
-    } else if (const auto* choice = std::get_if<core::ChoiceEvent>(&event)) {
+    if (const auto* choice = std::get_if<core::ChoiceEvent>(&event)) {
       answers.answers.correct[choice->item] = choice->is_correct;
       answers.answers.correct_norm[choice->item] = choice->is_correct_norm;
     } else if (const auto* result = std::get_if<core::EvaluationEvent>(&event)) {
@@ -274,6 +268,7 @@ results::FinishedRun stored(const results::RunRecord& run, const Answers& answer
                             const core::EvaluationSpec& evaluation, const suites::Engine& engine) {
   results::FinishedRun finished{.run = run, .result = {.outcome = core::RunOutcome::kCompleted}, .batch = {}};
   finished.run.suite = results::kEvaluationSuite;
+  finished.run.engine = results::kEvaluationSuite;  // its digest is not one of a training
   finished.run.plan_id.reset();
   finished.run.position.reset();
   finished.run.engine_version = engine.version;
