@@ -236,6 +236,8 @@ constexpr ClaimMetric kMetrics[] = {
     {kCells, "tokens_per_second", "tokens/s", kPositive, "trained tokens over training-clock time"},
     {kCells, "final_val_loss", "nats/token", kPositive, "last validation loss, mean over the seeds"},
     {kCells, "final_val_loss_sd", "nats/token", kPositive, "its standard deviation over the seeds"},
+    {kCells, "loss_at_long_positions", "nats/token", kPositive,
+     "last validation loss of the quarter of the tokens that are furthest into their documents"},
     {kCells, "time_to_target_s", "s", kPositive, "training clock when the validation loss first reaches the target"},
     {kCells, "peak_bytes", "bytes", kPositive, "peak memory of the process"},
     {kCells, "share_of_peak", "1", kFraction,
@@ -335,6 +337,11 @@ Claim read_claim(const Json& json, const std::string& source) {
 
 std::span<const ClaimMetric> claim_metrics() {
   return kMetrics;
+}
+
+core::AskedMetrics asked_metrics(const Claim& claim) {
+  if (claim.rule && claim.rule->metric == "loss_at_long_positions") return {core::AskedMetric::kLossAtPosition};
+  return {};
 }
 
 const ClaimMetric* find_claim_metric(MeasureKind kind, const std::string& name) {

@@ -15,6 +15,7 @@
 #include "ablations/claim_rule.h"
 #include "ablations/record.h"
 #include "core/base/json.h"
+#include "core/protocol/run_choices.h"
 
 namespace nanobench::ablations {
 
@@ -105,6 +106,9 @@ struct ClaimMetric {
 };
 
 std::span<const ClaimMetric> claim_metrics();
+
+/// What the claim's training runs must be asked for.
+core::AskedMetrics asked_metrics(const Claim& claim);
 
 /// nullptr if this kind of measure has no such metric.
 const ClaimMetric* find_claim_metric(MeasureKind kind, const std::string& name);

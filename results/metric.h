@@ -29,7 +29,11 @@ inline constexpr const char* kEngineVersion = "engine/version";
 inline constexpr const char* kPilotOf = "pilot/of";
 inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
 inline constexpr const char* kLearningRate = "train/learning_rate_factor";
-inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
+inline constexpr const char* kValLoss = "val/loss";  ///< before the update of that step
+/// "val/loss_at_position": means by bucket of the last validation, which takes the place of the step. Only of runs that
+/// were asked for it.
+inline constexpr const char* kValPrefix = "val/";
+inline constexpr const char* kCountSuffix = "/tokens";      ///< "val/loss_at_position/tokens": what each mean is of
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent

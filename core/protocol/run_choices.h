@@ -3,8 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/enum_names.h"
 #include "core/base/json.h"
@@ -41,6 +43,23 @@ std::string to_string(const DeviceChoice& device);
 std::optional<DeviceChoice> device_choice(std::string_view text);
 /// The member "device"; the CPU when it is absent. Throws LocatedError for any other text.
 DeviceChoice read_device(JsonObject& object);
+
+/// What a run measures only where it is asked for it: losses of the last validation's tokens, by group
+/// (core/data/token_groups.h). It changes no loss and no time.
+enum class AskedMetric {
+  kLossAtPosition,        ///< by the place of the token before it in its document, from 1: the context that there is
+  kLossByDocumentLength,  ///< by the tokens of the document
+  kLossByTokenFrequency,  ///< by the target's rank in the training data: 1 is the most frequent token
+};
+NB_ENUM_NAMES(AskedMetric, {AskedMetric::kLossAtPosition, "loss_at_position"},
+              {AskedMetric::kLossByDocumentLength, "loss_by_document_length"},
+              {AskedMetric::kLossByTokenFrequency, "loss_by_token_frequency"});
+using AskedMetrics = std::set<AskedMetric>;
+
+/// Their names, in the order of the enumeration.
+std::vector<std::string> names_of(const AskedMetrics& metrics);
+/// The member "metrics", a list of names; none when it is absent. Throws LocatedError for a name that there is not.
+AskedMetrics read_asked_metrics(JsonObject& object);
 
 enum class RunOutcome {
   kCompleted,    ///< all steps done

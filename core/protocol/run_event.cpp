@@ -31,6 +31,18 @@ std::optional<double> read_optional(const Json& json, const char* key) {
   return found->get<double>();
 }
 
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(number(value));
+  return list;
+}
+std::vector<double> read_numbers(const Json& json, const char* key) {
+  std::vector<double> values;
+  for (const Json& value : json.at(key))
+    values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+  return values;
+}
+
 constexpr std::int64_t kMaxTurnSteps = std::int64_t{1} << 40;
 
 struct ToJson {
@@ -63,6 +75,13 @@ struct ToJson {
             {"loss", number(e.loss)},
             {"train_ms", number(e.train_ms)},
             {"tokens", e.tokens}};
+  }
+  Json operator()(const BucketsEvent& e) const {
+    return {{"event", "buckets"},
+            {"metric", e.metric},
+            {"step", e.step},
+            {"means", numbers(e.means)},
+            {"counts", numbers(e.counts)}};
   }
   Json operator()(const MemoryEvent& e) const {
     return {{"event", "memory"}, {"step", e.step}, {"peak_bytes", e.peak_bytes}};
@@ -135,6 +154,18 @@ RunEvent read_step(const Json& json) {
   return e;
 }
 
+RunEvent read_buckets(const Json& json) {
+  constexpr std::size_t kMaxBuckets = 65536;
+  BucketsEvent e{.metric = json.at("metric").get<std::string>(),
+                 .step = json.at("step").get<std::int64_t>(),
+                 .means = read_numbers(json, "means"),
+                 .counts = read_numbers(json, "counts")};
+  if (e.means.size() != e.counts.size() || e.means.size() > kMaxBuckets)
+    throw Error(ErrorCode::kDataLoss, "a buckets event has " + std::to_string(e.means.size()) + " means and " +
+                                          std::to_string(e.counts.size()) + " counts");
+  return e;
+}
+
 RunEvent read_failed(const Json& json) {
   const auto outcome = enum_value<RunOutcome>(json.at("outcome").get<std::string>());
   if (!outcome) throw Error(ErrorCode::kDataLoss, "unknown outcome in a failed event");
@@ -172,6 +203,7 @@ RunEvent read_event(const Json& json) {
     return EvalEvent{json.at("step").get<std::int64_t>(), read_number(json, "loss"), read_optional(json, "train_ms"),
                      json.at("tokens").get<std::int64_t>()};
   }
+  if (kind == "buckets") return read_buckets(json);
   if (kind == "memory")
     return MemoryEvent{json.at("step").get<std::int64_t>(), json.at("peak_bytes").get<std::int64_t>()};
   if (kind == "counter") return CounterEvent{json.at("name").get<std::string>(), read_number(json, "value")};

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/protocol/run_choices.h"
@@ -66,6 +67,14 @@ struct CounterEvent {
   double value = 0.0;
 };
 
+/// A metric of a validation by buckets: only where the run was asked for it (RunSpec::metrics). Lists are by bucket.
+struct BucketsEvent {
+  std::string metric;  ///< "loss_at_position"
+  std::int64_t step = 0;
+  std::vector<double> means;   ///< NaN where the count is 0
+  std::vector<double> counts;  ///< what each mean is the mean of
+};
+
 struct WarningEvent {
   std::string message;
 };
@@ -114,8 +123,8 @@ struct FailedEvent {
   std::string message;
 };
 
-using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent, TurnEvent,
-                              CheckpointEvent, ChoiceEvent, EvaluationEvent, FinishedEvent, FailedEvent>;
+using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, BucketsEvent, MemoryEvent, CounterEvent, WarningEvent,
+                              TurnEvent, CheckpointEvent, ChoiceEvent, EvaluationEvent, FinishedEvent, FailedEvent>;
 
 /// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);

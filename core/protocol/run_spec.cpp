@@ -34,6 +34,24 @@ DeviceChoice read_device(JsonObject& object) {
   object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
+std::vector<std::string> names_of(const AskedMetrics& metrics) {
+  std::vector<std::string> names;
+  for (const AskedMetric metric : metrics) names.push_back(enum_name(metric));
+  return names;
+}
+
+AskedMetrics read_asked_metrics(JsonObject& object) {
+  AskedMetrics metrics;
+  for (const std::string& name : object.strings_or_empty("metrics")) {
+    const std::optional<AskedMetric> metric = enum_value<AskedMetric>(name);
+    if (!metric)
+      object.fail("metrics", "expected " + expected_names<AskedMetric>() + ", got \"" + name + "\"" +
+                                 suggestion(name, enum_names<AskedMetric>()));
+    metrics.insert(*metric);
+  }
+  return metrics;
+}
+
 Json to_json(const RunSpec& spec) {
   Json json = {{"protocol", kProtocolVersion},   {"run_id", spec.run_id},   {"seed", spec.seed},
                {"dtype", enum_name(spec.dtype)}, {"threads", spec.threads}, {"train_shards", spec.train_shards},
@@ -43,6 +61,7 @@ Json to_json(const RunSpec& spec) {
   if (spec.kernels != KernelChoice::kFused) json["kernels"] = enum_name(spec.kernels);
   if (spec.device != kCpuDevice) json["device"] = to_string(spec.device);
   if (spec.communicator != CommunicatorChoice::kAuto) json["communicator"] = enum_name(spec.communicator);
+  if (!spec.metrics.empty()) json["metrics"] = names_of(spec.metrics);
   if (spec.vocabulary) json["vocabulary"] = *spec.vocabulary;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
@@ -72,6 +91,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.pin_threads = object.boolean_or("pin_threads", false);
   spec.kernels = object.enumeration_or("kernels", spec.kernels);
   spec.communicator = object.enumeration_or("communicator", spec.communicator);
+  spec.metrics = read_asked_metrics(object);
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
   spec.vocabulary = optional_string(object, "vocabulary");

@@ -30,6 +30,7 @@ struct RunSpec {
   bool pin_threads = false;  ///< each thread is pinned to one processor
   KernelChoice kernels = KernelChoice::kFused;
   CommunicatorChoice communicator = CommunicatorChoice::kAuto;
+  AskedMetrics metrics;
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> vocabulary;    ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set

@@ -28,6 +28,7 @@
 #include "engine/train/engine_facts.h"
 #include "engine/train/matrix_rate.h"
 #include "engine/train/phase_timer.h"
+#include "engine/train/token_loss_sums.h"
 
 namespace nanobench::core {
 namespace {
@@ -142,15 +143,25 @@ double Trainer::validate(std::int64_t step) {
   follow_windows(step);
   const std::vector<SequenceRef>& places = batches_.validation_places();
   OwnLosses own{.losses = {}, .places = share_.own(places), .count = places.size()};
+  std::optional<TokenLossSums> sums;
+  if (step == config_.run.stop_after && !spec_.metrics.empty()) sums.emplace(spec_, places.size());
   for (const std::size_t i : own.places) {
-    const SequenceInput input = batches_.make_input(batches_.validation_sequence(places[i]), windows);
-    own.losses.push_back(model_.loss(input, Pass::kValidation).detach());
+    const FetchedSequence sequence = batches_.validation_sequence(places[i]);
+    const SequenceInput input = batches_.make_input(sequence, windows);
+    if (sums) {
+      const GPT::Losses losses = model_.losses(input);
+      sums->add(i, sequence, losses.tokens);
+      own.losses.push_back(losses.mean.detach());
+    } else {
+      own.losses.push_back(model_.loss(input, Pass::kValidation).detach());
+    }
   }
   const std::vector<double> losses = read_losses(own);
   const auto sequences = static_cast<std::int64_t>(losses.size());
   const double loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(sequences);
   sink_.report(EvalEvent{
       .step = step, .loss = loss, .train_ms = clock_.train_ms(), .tokens = sequences * config_.data.val_length()});
+  if (sums) sums->report(communicator_, sink_, step);
   sink_.report(MemoryEvent{.step = step, .peak_bytes = peak_bytes()});
   if (trace_) trace_->val_losses[step] = loss;
   return loss;

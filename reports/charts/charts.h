@@ -13,6 +13,7 @@
 #include "reports/comparison/comparison.h"
 #include "reports/document/document.h"
 #include "reports/effects/effects.h"
+#include "reports/effects/range_effects.h"
 
 namespace nanobench::reports {
 
@@ -54,6 +55,18 @@ struct LossLine {
 std::optional<Chart> loss_chart(const std::vector<LossLine>& lines, const std::string& run_key);
 /// The same of cells, whose runs are named by their seeds.
 std::optional<Chart> loss_chart(const std::vector<CellMeasures>& cells);
+
+/// How a metric by bucket is worded.
+struct BucketWords {
+  const char* title;  ///< of its section
+  const char* axis;   ///< what the buckets count: "position in the document, tokens"
+  const char* last;   ///< the last quarter: "Long positions"
+};
+
+/// Each cell's mean loss by bucket, with the standard deviation of its runs; then the difference that each change makes
+/// by doubling (RangeEffects::by_range), with its interval. Empty ones are left out.
+std::vector<Chart> bucket_charts(const results::PlanRecord& plan, const PlanBuckets& buckets,
+                                 const RangeEffects& effects, const BucketWords& words);
 
 /// Final loss of every run that counts, and each arm's mean with its interval, against the target.
 std::optional<Chart> arm_loss_chart(const ArmComparison& comparison);

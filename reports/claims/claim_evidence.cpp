@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/protocol/operation_spec.h"
+#include "reports/comparison/bucket_losses.h"
 #include "reports/stats/estimate.h"
 #include "results/metric.h"
 
@@ -137,6 +138,15 @@ bool has_cells(const ClaimPlan& plan, const std::vector<ablations::ClaimCell>& c
   });
 }
 
+constexpr const char* kLossAtLongPositions = "loss_at_long_positions";
+
+/// Over the last quarter of the run's targets by their position.
+std::optional<double> loss_at_long_positions(const results::Store& store, std::int64_t run_id) {
+  const std::optional<BucketLosses> losses = read_buckets(store, run_id, core::AskedMetric::kLossAtPosition);
+  const std::optional<BucketRange> range = losses ? last_quarter(losses->counts) : std::nullopt;
+  return range ? losses->mean(*range) : std::nullopt;
+}
+
 std::optional<double> value_of(const RunMeasure& run, const std::string& metric) {
   if (metric == "step_ms") return run.step_ms;
   if (metric == "tokens_per_second") return run.tokens_per_s;
@@ -176,6 +186,10 @@ const ClaimPlan* ClaimEvidence::plan_of(const std::vector<ablations::ClaimCell>&
   return nullptr;
 }
 
+bool is_mean_loss(const std::string& metric) {
+  return metric == "final_val_loss" || metric == kLossAtLongPositions;
+}
+
 BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric) const {
   BySeed values;
   for (const RunMeasure& run : cell.runs) {
@@ -186,6 +200,7 @@ BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric
       const std::map<std::string, double> phases = store_->phase_means(run.run.id);
       if (const auto found = phases.find(phase); found != phases.end()) value = found->second;
     }
+    if (metric == kLossAtLongPositions) value = loss_at_long_positions(*store_, run.run.id);
     if (value) values[run.run.seed] = *value;
   }
   return values;
@@ -205,7 +220,7 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
       const auto found = by_seed.find(reference.run.seed);
       const RunMeasure* const run = completed_run(cell, reference.run.seed);
       if (found == by_seed.end() || run == nullptr) continue;
-      if (metric != "final_val_loss" && !share_machine(*run, reference)) continue;
+      if (!is_mean_loss(metric) && !share_machine(*run, reference)) continue;
       if (is_ratio(form) && !(found->second > 0.0)) return std::nullopt;
       entry = is_ratio(form) ? std::log(found->second) : found->second;
     }

@@ -45,7 +45,7 @@ BySeed on_one_machine(const BySeed& values, const CellMeasures& cell, const Cell
 }
 
 bool is_time(const std::string& metric) {
-  return metric != "final_val_loss" && metric != "final_val_loss_sd" && metric != "peak_bytes";
+  return !is_mean_loss(metric) && metric != "final_val_loss_sd" && metric != "peak_bytes";
 }
 
 const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
@@ -100,7 +100,7 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
   if (before_ != nullptr && after_ != nullptr) {
     const std::optional<PlanValues> values = evidence_.plan_values(claim_.rule->form, plan_, *before_, *after_, metric);
-    const bool is_alike = is_time(metric) || metric == "final_val_loss";  // memory jumps
+    const bool is_alike = is_time(metric) || is_mean_loss(metric);  // memory jumps
     if (values && is_alike)
       return number_in_plan(claim_.rule->form, *values, is_time(metric) ? kTimePriorDf : kLossPriorDf);
   }

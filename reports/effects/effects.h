@@ -23,6 +23,7 @@ struct EffectResult {
   results::PlanContrast contrast;
   MeasuredEffect loss;
   MeasuredEffect log_time;
+  MeasuredEffect at_long_positions;  ///< the loss there (range_effects.h), a family of its own; missing: unmeasured
   EffectSeconds seconds;
   SecondOpinion second;                   ///< about the loss; decides nothing
   std::optional<double> p;                ///< p-value of no change in seconds

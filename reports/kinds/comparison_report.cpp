@@ -490,13 +490,20 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   const EffectRules rules = rules_of(plan, {.weights = spread_weights(store, plan),
                                             .earlier_loss = earlier_loss_spread(store, plan),
                                             .judges_by_earlier = options.uses_earlier_spread});
-  const std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
+  std::vector<EffectResult> effects = analyse_effects(plan, cells, rules);
+  const bool has_all = options.has_charts || options.has_provenance;
+  const std::vector<JudgedBuckets> judged = judge_buckets(store, plan, cells, rules, has_all);
+  add_long_positions(effects, judged);
   Document document = report_of(plan, cells, table, effects, rules, counted_costs(store, cells));
   document.next =
       next_steps(plan, cells, effects, seeds_needed(effects, final_rules_of(plan, rules)), run_seconds(store, cells));
   for (const Evaluation& evaluation : read_evaluations(store, cells, references_of(table)))
     document.sections.push_back(evaluation_section(evaluation));
+  for (Section& section : token_loss_sections(plan, judged, options.has_charts))
+    document.sections.push_back(std::move(section));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
+  if (has_all)
+    for (Section& section : bucket_sections(plan, judged)) document.sections.push_back(std::move(section));
   const auto add_background = [&](std::optional<Section> section) {
     if (!section) return;
     section->is_background = true;
@@ -508,7 +515,7 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
                              format_significant(rules.earlier_loss->sd, 3) + " nats with " +
                              format_significant(rules.earlier_loss->df, 3) + " degrees of freedom.");
   }
-  if (options.has_charts || options.has_provenance) add_background(diagnostic_section(plan, cells, rules, effects));
+  if (has_all) add_background(diagnostic_section(plan, cells, rules, effects));
   if (!options.has_provenance) return document;
   add_background(disturbance_section(cells));
   add_background(provenance_section(store, plan, cells));

@@ -66,11 +66,36 @@ OrderedJson rank_json(const std::optional<RankShift>& shift, const char* test) {
   return json;
 }
 
-TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
+}  // namespace
+
+TableCell loss_change_cell(const MeasuredEffect& effect) {
   if (!effect.value) return missing_cell();
   const auto text = [](double value) { return format_signed(value, 4); };
   TableCell cell = value_cell(text(*effect.value), effect_json(effect, [](double value) { return value; }));
   if (effect.interval) cell.detail = interval_text(*effect.interval, text);
+  return cell;
+}
+
+TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, const char* worse) {
+  const char* word = "open";
+  switch (effect.verdict) {
+    case Verdict::kImproved: word = better; break;
+    case Verdict::kRegressed: word = worse; break;
+    case Verdict::kUnchanged: word = "unchanged"; break;
+    case Verdict::kNotWorse:
+    case Verdict::kInconclusive: break;
+    case Verdict::kMissing: return missing_cell();
+  }
+  TableCell cell = value_cell(word, reports::to_string(effect.verdict));
+  if (effect.adjusted_p) cell.detail = "(p " + p_text(*effect.adjusted_p) + ")";
+  return cell;
+}
+
+namespace {
+
+TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
+  TableCell cell = loss_change_cell(effect);
+  if (!effect.value) return cell;
   cell.value["second_opinion"] = {{"arms", rank_json(second.arms, "mann_whitney")},
                                   {"pairs", rank_json(second.pairs, "signed_rank")},
                                   {"disagrees", second.disagrees}};
@@ -104,22 +129,6 @@ TableCell seconds_cell(const EffectResult& effect) {
                      {"equivalence_p", json_of(effect.equivalence_p)},
                      {"is_indicated", effect.is_indicated}},
                     interval_text(equal_loss.interval, seconds_text));
-}
-
-/// The verdict on one metric alone, in two words at most.
-TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, const char* worse) {
-  const char* word = "open";
-  switch (effect.verdict) {
-    case Verdict::kImproved: word = better; break;
-    case Verdict::kRegressed: word = worse; break;
-    case Verdict::kUnchanged: word = "unchanged"; break;
-    case Verdict::kNotWorse:
-    case Verdict::kInconclusive: break;
-    case Verdict::kMissing: return missing_cell();
-  }
-  TableCell cell = value_cell(word, reports::to_string(effect.verdict));
-  if (effect.adjusted_p) cell.detail = "(p " + p_text(*effect.adjusted_p) + ")";
-  return cell;
 }
 
 TableCell verdict_cell(const EffectResult& effect) {

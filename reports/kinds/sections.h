@@ -13,6 +13,7 @@
 #include "reports/effects/counted_changes.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/influence.h"
+#include "reports/effects/range_effects.h"
 #include "reports/effects/screened_effects.h"
 #include "reports/evaluation/evaluation.h"
 #include "reports/gate/gate.h"
@@ -95,6 +96,17 @@ std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vec
                                  const std::map<std::string, double>& seconds);
 /// What the completed runs of each cell took on average, without waits; by label.
 std::map<std::string, double> run_seconds(const results::Store& store, const std::vector<CellMeasures>& cells);
+
+/// A loss's difference with its interval, in nats, and everything about it for machines; "-" without a value.
+TableCell loss_change_cell(const MeasuredEffect& effect);
+/// The verdict on one metric alone, in two words at most, with its p-value.
+TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, const char* worse);
+
+/// Losses of tokens by group: a section for each metric; with charts if asked for.
+std::vector<Section> token_loss_sections(const results::PlanRecord& plan, const std::vector<JudgedBuckets>& judged,
+                                         bool has_charts);
+/// Every bucket and doubling of the same, as background.
+std::vector<Section> bucket_sections(const results::PlanRecord& plan, const std::vector<JudgedBuckets>& judged);
 
 /// Before anything is measured: which combination of the cells estimates which effect.
 Section contrast_section(const std::vector<results::PlanContrast>& contrasts);

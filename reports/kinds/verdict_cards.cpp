@@ -147,6 +147,7 @@ Card change_card(const results::PlanRecord& plan, const ComparisonTable& table, 
   describe_change(card, plan, table, effect);
   set_verdict(card, effect);
   add_line(card, kLossWords.subject, finding_text(kLossWords, effect.loss, rules.loss_margin));
+  add_line(card, "At long positions", finding_text(kLossWords, effect.at_long_positions, rules.loss_margin));
   const bool is_same_code = effect.other_code.empty();
   add_line(card, kTimeWords.subject,
            is_same_code ? finding_text(kTimeWords, effect.log_time, std::log1p(rules.time_margin))

@@ -209,8 +209,9 @@ class ClaimMatrix {
   void add_cells_of(const Claim& claim) {
     std::vector<ClaimCell> fresh;
     std::vector<ablations::Resolved> resolved;
+    ablations::ClaimCells cells;
     try {
-      const ablations::ClaimCells cells = ablations::cells_of(builder_.catalogue(), claim);
+      cells = ablations::cells_of(builder_.catalogue(), claim);
       if (cells.before && cells.after)
         ablations::require_difference(resolved_cell(*cells.before).config, resolved_cell(*cells.after).config);
       for (const ClaimCell& cell : ablations::all_cells(cells)) {
@@ -224,6 +225,8 @@ class ClaimMatrix {
       return;
     }
     for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
+    for (const ClaimCell& cell : ablations::all_cells(cells))
+      builder_.ask_for(cell.label, ablations::asked_metrics(claim));
   }
 
   void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::string& changed) {

@@ -118,6 +118,12 @@ void MatrixBuilder::add_operation(const std::string& label, const core::Operatio
   matrix_.cells.push_back(std::move(cell));
 }
 
+void MatrixBuilder::ask_for(const std::string& label, const core::AskedMetrics& metrics) {
+  for (Cell& cell : matrix_.cells) {
+    if (cell.label == label) cell.metrics.insert(metrics.begin(), metrics.end());
+  }
+}
+
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.operation || cell.config.digest() != resolved.config.digest()) continue;

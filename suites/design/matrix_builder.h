@@ -50,6 +50,8 @@ class MatrixBuilder {
   /// A cell that measures an operation.
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);
+  /// The runs of the cell with this label measure these too.
+  void ask_for(const std::string& label, const core::AskedMetrics& metrics);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
   /// Adds a message if an earlier cell has the same configuration: both rows then show one run, not two measurements.
   void note_twin(const std::string& label, const ablations::Resolved& resolved);

@@ -85,6 +85,10 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
   spec.kernels = plan.suite.kernels;
+  if (!cell.operation && plan.suite.mock.is_null()) {
+    spec.metrics = cell.metrics;
+    spec.metrics.insert(plan.suite.metrics.begin(), plan.suite.metrics.end());
+  }
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
@@ -275,6 +279,14 @@ std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec) {
   for (const core::EvaluationSpec& evaluation : spec.evaluations)
     facts[results::evaluation_metric(evaluation.name, results::kEvaluationItems)] = evaluation.digest;
   return facts;
+}
+
+results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
+  results::EvidenceNeed need{.times = needs_times};
+  for (const std::string& metric : core::names_of(run.spec.metrics))
+    need.metrics.push_back(results::kValPrefix + metric);
+  need.facts = evaluation_facts(run.spec);
+  return need;
 }
 
 std::string config_digest(const Cell& cell) {

@@ -249,6 +249,8 @@ void read_run(JsonObject& object, Suite& suite) {
   run.finish();
 }
 
+constexpr const char* kNoTokens = "the mock engine trains no model, so it has no losses of tokens; leave it out";
+
 /// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
   if (object.find("cells") != nullptr)
@@ -260,8 +262,10 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.device = core::read_device(object);
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
+  suite.metrics = core::read_asked_metrics(object);
   suite.mock = read_mock(object);
   read_run(object, suite);
+  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoTokens);
   read_cells(object, suite);
 }
 
@@ -301,11 +305,11 @@ Suite read_suite_file(const std::filesystem::path& file) {
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || overrides.ranks || overrides.processes)) {
+                         overrides.kernels || overrides.metrics || overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --ranks or "
-                          "--processes; put what it needs into its command");
+                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
+                          "--ranks or --processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
@@ -313,6 +317,9 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;
+  if (overrides.metrics) suite.metrics = *overrides.metrics;
+  if (!suite.mock.is_null() && !suite.metrics.empty())
+    throw core::Error(core::ErrorCode::kInvalidArgument, std::string("--metrics: ") + kNoTokens);
   if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

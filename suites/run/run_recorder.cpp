@@ -99,6 +99,19 @@ void RunRecorder::on(const core::EvalEvent& event) {
     not_finite_ = "step " + std::to_string(event.step) + ": the validation loss is not a finite number";
 }
 
+void RunRecorder::on(const core::BucketsEvent& event) {
+  const std::string metric = results::kValPrefix + event.metric;
+  Track& means = track(metric);
+  Track& counts = track(metric + results::kCountSuffix);
+  if (!buckets_.insert(event.metric).second)
+    throw Error(ErrorCode::kDataLoss, "a second event of the buckets of " + event.metric);
+  for (std::size_t bucket = 0; bucket < event.counts.size(); ++bucket) {
+    if (!(event.counts[bucket] > 0.0)) continue;
+    sample(means, static_cast<std::int64_t>(bucket), event.means[bucket]);
+    sample(counts, static_cast<std::int64_t>(bucket), event.counts[bucket]);
+  }
+}
+
 void RunRecorder::on(const core::MemoryEvent& event) {
   peak_bytes_ = std::max(peak_bytes_, event.peak_bytes);
   if (event.step <= last_memory_) return;  // a peak may be reported twice

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ class RunRecorder {
   void on(const core::StepEvent& event);
   void add_times(const core::StepEvent& event);
   void on(const core::EvalEvent& event);
+  void on(const core::BucketsEvent& event);
   void on(const core::MemoryEvent& event);
   void on(const core::CounterEvent& event);
   void on(const core::WarningEvent& event);
@@ -95,6 +97,7 @@ class RunRecorder {
   std::int64_t window_tokens_ = -1;
   double learning_rate_factor_ = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::int64_t> counters_;
+  std::set<std::string> buckets_;  ///< metrics by bucket that were reported
   std::map<std::string, double> gpu_facts_;
   std::map<std::string, std::int64_t> last_items_;  ///< by evaluation
   std::int64_t messages_ = 0;

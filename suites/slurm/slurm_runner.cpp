@@ -153,7 +153,7 @@ class SlurmSession {
     std::map<std::size_t, std::int64_t> evidence;
     for (const PlannedRun& run : plan_.runs) {
       const std::optional<std::int64_t> id =
-          is_fresh ? std::nullopt : store_.find_evidence(run.digest, /*needs_times=*/true, evaluation_facts(run.spec));
+          is_fresh ? std::nullopt : store_.find_evidence(run.digest, needed_evidence(run));
       if (!id) continue;
       reusable[run.position] = true;
       evidence[run.position] = *id;

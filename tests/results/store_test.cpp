@@ -22,18 +22,18 @@ using core::RunOutcome;
 TEST_F(StoreTest, OnlyEvidenceWithTheNeededFactsIsReused) {
   Store store(file());
   const NewRun run = new_run();
-  const FactNeeds needs = {{"eval/swag/items", "abc"}};
+  const EvidenceNeed need{.facts = {{"eval/swag/items", "abc"}}};
   const std::int64_t plain = claim(store, run);
   store.finish_run(plain, completed());
   EXPECT_EQ(store.find_evidence(run.digest), plain);
-  EXPECT_FALSE(store.find_evidence(run.digest, true, needs));
-  const RunClaim again = store.claim_run(run, this_process(), false, false, true, needs);
+  EXPECT_FALSE(store.find_evidence(run.digest, need));
+  const RunClaim again = store.claim_run(run, this_process(), false, false, need);
   ASSERT_TRUE(std::holds_alternative<Claimed>(again)) << "it is measured again";
   const std::int64_t answered = std::get<Claimed>(again).run_id;
-  store.finish_run(answered, completed(), {.samples = {}, .messages = {}, .facts = needs});
-  EXPECT_EQ(store.find_evidence(run.digest, true, needs), answered);
-  EXPECT_FALSE(store.find_evidence(run.digest, true, {{"eval/swag/items", "other items"}}));
-  EXPECT_TRUE(std::holds_alternative<AlreadyDone>(store.claim_run(run, this_process(), false, false, true, needs)));
+  store.finish_run(answered, completed(), {.samples = {}, .messages = {}, .facts = need.facts});
+  EXPECT_EQ(store.find_evidence(run.digest, need), answered);
+  EXPECT_FALSE(store.find_evidence(run.digest, {.facts = {{"eval/swag/items", "other items"}}}));
+  EXPECT_TRUE(std::holds_alternative<AlreadyDone>(store.claim_run(run, this_process(), false, false, need)));
 }
 
 TEST_F(StoreTest, KeepsEveryColumnOfARun) {

@@ -305,6 +305,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
           {{"evaluate", "--task"}, choices({"generated", "generated:100"}), kFiles},
           {{"evaluate", "--name"}, choices({})},
+          {{"", "--metrics"}, list_of(choices(enum_names<core::AskedMetric>()))},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},
           {{"", "--engine"}, choices({"native", "mock"})},

@@ -86,6 +86,27 @@ void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& ke
       ->type_name("KIND");
 }
 
+void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& metrics) {
+  const auto take = [&metrics](const std::string& text) {
+    core::AskedMetrics asked;
+    for (const std::string& name : text == "none" ? std::vector<std::string>{} : parts_of("--metrics", text)) {
+      const std::optional<core::AskedMetric> metric = enum_value<core::AskedMetric>(name);
+      if (!metric) {
+        throw Error(ErrorCode::kInvalidArgument, "--metrics: expected none or " + expected_names<core::AskedMetric>() +
+                                                     ", got \"" + name + "\"" +
+                                                     core::suggestion(name, enum_names<core::AskedMetric>()));
+      }
+      asked.insert(*metric);
+    }
+    metrics = asked;
+  };
+  command
+      .add_option_function<std::string>("--metrics", take,
+                                        "Losses of tokens by group, measured by the last validation: " +
+                                            joined(enum_names<core::AskedMetric>()) + "; none")
+      ->type_name("NAME[,NAME...]");
+}
+
 void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }
