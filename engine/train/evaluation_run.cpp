@@ -3,7 +3,9 @@
 #include <ATen/Parallel.h>
 
 #include "core/base/build_info.h"
+#include "core/base/input_file.h"
 #include "core/config/schedule.h"
+#include "core/data/safetensors_header.h"
 #include "core/hardware/processors.h"
 #include "core/process/resource_limits.h"
 #include "engine/distributed/communicator.h"

@@ -225,7 +225,7 @@ TEST_F(ChoiceLines, SayWhatIsWrongWithThem) {
   refused_lines(R"({"ctx":"x","label":"","endings":["y","z"]})", {"/label"});
   refused_lines(R"({"ctx":"x","label":0,"endings":["y"]})", {"/endings", "got 1"});
   refused_lines(R"({"ctx":7,"label":0,"endings":["y","z"]})", {"/ctx"});
-  refused_lines(R"({"label":0,"endings":["y","z"]})", {"/ctx"});
+  refused_lines(R"({"label":0,"endings":["y","z"]})", {"line 1", "\"ctx\" is missing"});
   refused_lines(R"({"ctx":")" + std::string(20000, 'x') + R"(","label":0,"endings":["y","z"]})", {"/ctx", "20000"});
 }
 
