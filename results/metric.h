@@ -2,6 +2,8 @@
 /// them.
 #pragma once
 
+#include <string>
+
 namespace nanobench::results {
 
 inline constexpr const char* kTrainLoss = "train/loss";    ///< mean loss of the step's batch, before its update
@@ -38,6 +40,26 @@ inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forwa
 inline constexpr const char* kUserMs = "command/user_ms";      ///< CPU time of a command that `bench` measured
 inline constexpr const char* kSystemMs = "command/system_ms";  ///< its CPU time in the kernel
 inline constexpr const char* kMetricPrefix = "metric/";        ///< "metric/loss": a number that a command printed
-inline constexpr const char* kCounterPrefix = "counter/";      ///< "counter/parameters": what the engine counted
+inline constexpr const char* kEvaluationPrefix = "eval/";      ///< "eval/hellaswag/accuracy"; the rest is one of:
+inline constexpr const char* kAccuracy =
+    "accuracy";  ///< share of items that are right by the sum of losses; at the step
+inline constexpr const char* kAccuracyNorm = "accuracy_norm";  ///< by their mean
+inline constexpr const char* kChance = "chance";               ///< accuracy expected of guesses
+inline constexpr const char* kBestAccuracy = "best_accuracy";  ///< the best that is possible, where it is known
+inline constexpr const char* kCorrect = "correct";  ///< 1 or 0 for each item, which takes the place of the step
+inline constexpr const char* kCorrectNorm = "correct_norm";
+/// Fact: digest of an evaluation's items, as "eval/hellaswag/items".
+inline constexpr const char* kEvaluationItems = "items";
+/// Name of the suite of runs that only evaluated; they belong to no plan.
+inline constexpr const char* kEvaluationSuite = "evaluation";
+/// Fact of such a run: digest of the run whose parameters it read.
+inline constexpr const char* kEvaluationOf = "evaluation/of";
+
+/// The tag of a metric, or the name of a fact, of the evaluation.
+inline std::string evaluation_metric(const std::string& evaluation, const char* what) {
+  return kEvaluationPrefix + evaluation + "/" + what;
+}
+
+inline constexpr const char* kCounterPrefix = "counter/";  ///< "counter/parameters": what the engine counted
 
 }  // namespace nanobench::results

@@ -60,6 +60,7 @@ using RunClaim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 struct EvidenceNeed {
   bool times = true;                      ///< no other run was beside it
   std::vector<std::string> metrics = {};  ///< tags that a completed run must have; one that diverged has none to have
+  std::map<std::string, std::string> facts = {};  ///< such as the items that it answered
 };
 
 /// What is stored with a baseline's name.

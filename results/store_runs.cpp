@@ -69,6 +69,15 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
   return count;
 }
 
+bool has_facts(Database& database, std::int64_t run_id, const std::map<std::string, std::string>& facts) {
+  for (const auto& [name, value] : facts) {
+    Statement statement(database, "SELECT 1 FROM run_facts WHERE run_id = ? AND name = ? AND value = ?");
+    statement.bind(run_id, name, value);
+    if (!statement.step()) return false;
+  }
+  return true;
+}
+
 bool has_metric(Database& database, std::int64_t run_id, const std::string& metric) {
   Statement statement(database, "SELECT EXISTS (SELECT 1 FROM samples WHERE run_id = ? AND metric = ?)");
   statement.bind(run_id, metric);
@@ -90,7 +99,7 @@ std::vector<std::int64_t> evidence_of(Database& database, const std::string& dig
     const bool is_enough = std::all_of(need.metrics.begin(), need.metrics.end(), [&](const std::string& metric) {
       return !is_completed || has_metric(database, id, metric);
     });
-    if (is_enough) ids.push_back(id);
+    if (is_enough && has_facts(database, id, need.facts)) ids.push_back(id);
   }
   return ids;
 }

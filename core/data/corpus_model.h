@@ -105,7 +105,7 @@ class CorpusModel {
 };
 
 /// Random streams derived from one seed. Do not change them: they are part of the data's identity.
-enum class CorpusStream : std::uint64_t { kTables = 0, kTrain = 1, kVal = 2, kEntropy = 3 };
+enum class CorpusStream : std::uint64_t { kTables = 0, kTrain = 1, kVal = 2, kEntropy = 3, kItems = 4 };
 
 /// The first `count` tokens of a stream: consecutive documents, the last one truncated. A shorter stream is a prefix of
 /// a longer one.

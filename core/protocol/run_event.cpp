@@ -97,6 +97,21 @@ struct ToJson {
     if (!e.digest.empty()) json["digest"] = e.digest;
     return json;
   }
+  Json operator()(const ChoiceEvent& e) const {
+    return {{"event", "choice"},
+            {"evaluation", e.evaluation},
+            {"item", e.item},
+            {"correct", e.is_correct},
+            {"correct_norm", e.is_correct_norm}};
+  }
+  Json operator()(const EvaluationEvent& e) const {
+    Json json = {
+        {"event", "evaluation"},     {"evaluation", e.evaluation},     {"step", e.step},
+        {"items", e.items},          {"accuracy", number(e.accuracy)}, {"accuracy_norm", number(e.accuracy_norm)},
+        {"chance", number(e.chance)}};
+    if (e.best_accuracy) json["best_accuracy"] = *e.best_accuracy;
+    return json;
+  }
   Json operator()(const FinishedEvent& e) const {
     return {{"event", "finished"},
             {"steps", e.steps},
@@ -160,6 +175,29 @@ RunEvent read_failed(const Json& json) {
   return FailedEvent{*outcome, json.at("message").get<std::string>()};
 }
 
+std::string evaluation_of(const Json& json) {
+  std::string name = json.at("evaluation").get<std::string>();
+  if (!is_evaluation_name(name)) throw Error(ErrorCode::kDataLoss, "an evaluation's name is no name");
+  return name;
+}
+
+RunEvent read_choice(const Json& json) {
+  return ChoiceEvent{.evaluation = evaluation_of(json),
+                     .item = json.at("item").get<std::int64_t>(),
+                     .is_correct = json.at("correct").get<bool>(),
+                     .is_correct_norm = json.at("correct_norm").get<bool>()};
+}
+
+RunEvent read_evaluation(const Json& json) {
+  return EvaluationEvent{.evaluation = evaluation_of(json),
+                         .step = json.at("step").get<std::int64_t>(),
+                         .items = json.at("items").get<std::int64_t>(),
+                         .accuracy = read_number(json, "accuracy"),
+                         .accuracy_norm = read_number(json, "accuracy_norm"),
+                         .chance = read_number(json, "chance"),
+                         .best_accuracy = read_optional(json, "best_accuracy")};
+}
+
 RunEvent read_event(const Json& json) {
   const std::string kind = json.at("event").get<std::string>();
   if (kind == "hello") return read_hello(json);
@@ -179,6 +217,8 @@ RunEvent read_event(const Json& json) {
                            .file = json.at("file").get<std::string>(),
                            .bytes = json.value("bytes", std::int64_t{0}),
                            .digest = json.value("digest", "")};
+  if (kind == "choice") return read_choice(json);
+  if (kind == "evaluation") return read_evaluation(json);
   if (kind == "finished") {
     return FinishedEvent{json.at("steps").get<std::int64_t>(), json.at("timed_steps").get<std::int64_t>(),
                          read_optional(json, "train_ms"), read_optional(json, "final_val_loss"),

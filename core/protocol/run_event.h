@@ -91,6 +91,25 @@ struct CheckpointEvent {
   std::string digest;      ///< digest_of_file() of it; empty: unknown
 };
 
+/// The model's answer to one item of an evaluation, in ascending order of items.
+struct ChoiceEvent {
+  std::string evaluation;
+  std::int64_t item = 0;  ///< index in the file, from 0
+  /// Whether the right ending has the smallest sum of its tokens' losses, and the smallest mean.
+  bool is_correct = false, is_correct_norm = false;
+};
+
+/// The result of an evaluation, after its items.
+struct EvaluationEvent {
+  std::string evaluation;
+  std::int64_t step = 0;  ///< steps that the model was trained for
+  std::int64_t items = 0;
+  double accuracy = 0.0;       ///< share of items that are right by the sum
+  double accuracy_norm = 0.0;  ///< by the mean
+  double chance = 0.0;         ///< expected of guesses
+  std::optional<double> best_accuracy;
+};
+
 /// Last line of a run that reached its end.
 struct FinishedEvent {
   std::int64_t steps = 0;
@@ -107,7 +126,7 @@ struct FailedEvent {
 };
 
 using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, BucketsEvent, MemoryEvent, CounterEvent, WarningEvent,
-                              TurnEvent, CheckpointEvent, FinishedEvent, FailedEvent>;
+                              TurnEvent, CheckpointEvent, ChoiceEvent, EvaluationEvent, FinishedEvent, FailedEvent>;
 
 /// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);

@@ -69,6 +69,8 @@ Json to_json(const RunSpec& spec) {
   if (spec.resume_file) json["resume_file"] = *spec.resume_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
   if (spec.operation) json["operation"] = changed_settings(*spec.operation);
+  for (const EvaluationSpec& evaluation : spec.evaluations) json["evaluations"].push_back(to_json(evaluation));
+  if (spec.only_evaluates) json["only_evaluates"] = true;
   if (!spec.mock.is_null()) json["mock"] = spec.mock;
   if (!spec.external.is_null()) json["external"] = spec.external;
   return json;
@@ -102,6 +104,11 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.profile_file = optional_string(object, "profile_file");
   if (const Json* operation = object.find("operation"))
     spec.operation = read_operation_spec(*operation, source + "#/operation");
+  if (const Json* evaluations = object.find("evaluations"))
+    spec.evaluations = read_evaluations(*evaluations, source + "#/evaluations");
+  spec.only_evaluates = object.boolean_or("only_evaluates", false);
+  if (spec.only_evaluates && (!spec.init_file || spec.evaluations.empty()))
+    object.fail("only_evaluates", "needs \"init_file\" and \"evaluations\"");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   if (const Json* external = object.find("external")) spec.external = *external;
   spec.config = read_train_config(object.at("config"), source + "#/config");

@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/config/train_config.h"
+#include "core/protocol/evaluation_spec.h"
 #include "core/protocol/operation_spec.h"
 #include "core/protocol/run_choices.h"
 
@@ -44,6 +45,8 @@ struct RunSpec {
   std::optional<std::string> resume_file;   ///< checkpoint of this run to continue from; absent: from the first step
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
   std::optional<OperationSpec> operation;   ///< measured instead of training; `config` is then that of its last arm
+  std::vector<EvaluationSpec> evaluations;  ///< answered after training; they change nothing of it
+  bool only_evaluates = false;              ///< answers them with the parameters of init_file, and trains nothing
   Json mock;                                ///< settings of the mock engine; null for real engines
   Json external;                            ///< command of an external trainer, for its adapter; null for our engine
 };

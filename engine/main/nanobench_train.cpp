@@ -20,6 +20,7 @@
 #include "engine/kernels/engine_context.h"
 #include "engine/operations/operation_run.h"
 #include "engine/train/cuda_plugin.h"
+#include "engine/train/evaluation_run.h"
 #include "engine/train/process_settings.h"
 #include "engine/train/trainer.h"
 
@@ -194,6 +195,10 @@ int run_reporting_failures(const RunSpec& spec, int events_fd, const std::string
     if (launch && !secret_file.empty()) launch->secret_file = secret_file;
     reports = !launch || launch->rank == 0;
     if (spec.operation) return exit_code_of(run_operation(spec, sink, stop_requested));
+    if (spec.only_evaluates) {
+      const RunDevice device(spec.device, HostShare{}, spec.config.gpu);
+      return exit_code_of(run_evaluations(spec, sink, stop_requested, device));
+    }
     const auto processes =
         join_processes(static_cast<int>(spec.config.distributed.processes), spec.communicator, launch);
     processes->watch([&](const ProcessFailure& failure) {

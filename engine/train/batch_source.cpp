@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "core/base/op_timer.h"
-#include "engine/ops/device_mask.h"
 #include "engine/ops/kernels.h"
 
 namespace nanobench::core {
@@ -47,9 +46,9 @@ LoaderOptions val_loader_options(const TrainConfig& config) {
 
 BatchSource::BatchSource(const RunSpec& spec, at::ScalarType dtype, const RankShare& share, at::Device device)
     : config_(spec.config),
-      dtype_(dtype),
       share_(share),
       device_(device),
+      inputs_(config_, dtype, device),
       train_loader_(open(spec.train_shards), loader_options(config_, spec.seed)),
       val_loader_(open(spec.val_shards), val_loader_options(config_)),
       validation_places_(val_loader_.validation_sequences(config_.data.val_sequences)) {}
@@ -75,7 +74,7 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
   FetchedSequence sequence{.place = place, .raw = loader.tokens(place), .tokens = {}, .targets = {}};
   if (!share_.plays(place)) return sequence;
   const LoaderConfig& loader_config = config_.data.loader;
-  const at::ScalarType type = loader_config.token_dtype == TokenDtype::kInt32 ? at::kInt : at::kLong;
+  const at::ScalarType type = inputs_.token_type();
   const std::span<const std::uint16_t> raw = sequence.raw.span();
   const auto length = static_cast<std::int64_t>(raw.size()) - 1;
   std::vector<std::uint16_t> mended;  // targets where documents were cut
@@ -91,10 +90,9 @@ FetchedSequence BatchSource::fetch(const DataLoader& loader, const SequenceRef& 
         mended.empty() ? gpu.upload(raw.subspan(1), at::kLong, how) : gpu.upload(mended, at::kLong, Upload::kBlocking);
     return sequence;
   }
-  const at::Tensor ids = at::empty({length + 1}, at::kLong);
-  std::copy(raw.begin(), raw.end(), ids.data_ptr<std::int64_t>());
-  sequence.targets = ids.narrow(0, 1, length);
-  sequence.tokens = ids.narrow(0, 0, length).to(type);
+  const SequenceInputs::Tokens own = SequenceInputs::shifted(raw, type);
+  sequence.tokens = own.tokens;
+  sequence.targets = own.targets;
   if (mended.empty()) return sequence;
   sequence.targets = at::empty({length}, at::kLong);  // not the memory of the tokens
   std::copy(mended.begin(), mended.end(), sequence.targets.data_ptr<std::int64_t>());
@@ -131,60 +129,9 @@ void BatchSource::restart() {
   train_loader_.reset();
 }
 
-std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
-                                                            std::optional<std::int64_t> window) const {
-  return make_plan(tokens, window, config_.attention.window.granularity);
-}
-
-std::shared_ptr<const AttentionPlan> BatchSource::make_plan(std::span<const std::uint16_t> tokens,
-                                                            std::optional<std::int64_t> window,
-                                                            WindowGranularity granularity) const {
-  const OpTimer timer("block_mask");
-  const AttentionConfig& attention = config_.attention;
-  const BlockMask mask(tokens, {.block_size = attention.block_size,
-                                .document_mask = attention.document_mask,
-                                .document_separator = attention.document_separator,
-                                .granularity = granularity,
-                                .window_tokens = window});
-  return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
-}
-
-/// Of the sequence of paired heads: two rows for each token, the same window number in rows.
-std::shared_ptr<const AttentionPlan> BatchSource::make_paired_plan(std::span<const std::uint16_t> tokens,
-                                                                   std::optional<std::int64_t> window) const {
-  const std::int64_t separator = config_.attention.document_separator;
-  const auto filler = static_cast<std::uint16_t>(separator == 0 ? 1 : 0);  // anything but the separator
-  std::vector<std::uint16_t> doubled;
-  for (const std::uint16_t token : tokens) {
-    doubled.push_back(token);
-    doubled.push_back(token == separator ? filler : token);
-  }
-  return make_plan(doubled, window);
-}
-
 SequenceInput BatchSource::make_input(const FetchedSequence& sequence, const StepWindows& windows) const {
   const std::span<const std::uint16_t> tokens = sequence.raw.span().first(sequence.raw.size() - 1);
-  SequenceInput input{.tokens = sequence.tokens,
-                      .targets = sequence.targets,
-                      .plan = make_plan(tokens, windows.whole),
-                      .half_plan = nullptr,
-                      .paired_plan = nullptr,
-                      .paired_half_plan = nullptr,
-                      .dc_plan = nullptr,
-                      .target_weights = {1.0},
-                      .prefix_weight = 0.0,
-                      .rank = 0,
-                      .step = 0,
-                      .listed_plan = nullptr};
-  if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(tokens, windows.half);
-  if (!config_.model.paired_head_layers.empty()) {
-    input.paired_plan = make_paired_plan(tokens, windows.whole);
-    if (input.half_plan) input.paired_half_plan = make_paired_plan(tokens, windows.half);
-  }
-  if (config_.model.has_dc_attention())
-    input.dc_plan = make_plan(tokens, config_.model.dc_attention.window, WindowGranularity::kToken);
-  if (windows.listed) input.listed_plan = make_plan(tokens, windows.listed);
-  return input;
+  return inputs_.make(tokens, sequence.tokens, sequence.targets, windows);
 }
 
 }  // namespace nanobench::core

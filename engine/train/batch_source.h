@@ -13,6 +13,7 @@
 #include "core/protocol/run_spec.h"
 #include "engine/distributed/rank_share.h"
 #include "engine/nn/gpt.h"
+#include "engine/train/sequence_inputs.h"
 
 namespace nanobench::core {
 
@@ -61,18 +62,11 @@ class BatchSource {
   ShardList open(const std::vector<std::string>& paths);
   FetchedSequence fetch(const DataLoader& loader, const SequenceRef& place) const;
   std::vector<FetchedSequence> fetch_step();
-  std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
-                                                 std::optional<std::int64_t> window) const;
-  std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
-                                                 std::optional<std::int64_t> window,
-                                                 WindowGranularity granularity) const;
-  std::shared_ptr<const AttentionPlan> make_paired_plan(std::span<const std::uint16_t> tokens,
-                                                        std::optional<std::int64_t> window) const;
 
   const TrainConfig& config_;
-  at::ScalarType dtype_;
   RankShare share_;
   at::Device device_;
+  SequenceInputs inputs_;
   std::vector<std::string> warnings_;
   DataLoader train_loader_;
   DataLoader val_loader_;

@@ -24,6 +24,7 @@
 #include "engine/kernels/engine_context.h"
 #include "engine/kernels/thread_pool.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/choice_evaluation.h"
 #include "engine/train/engine_facts.h"
 #include "engine/train/matrix_rate.h"
 #include "engine/train/phase_timer.h"
@@ -70,6 +71,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       clock_(config_.run.untimed_steps),
       cost_(config_) {
   refuse_partial_trace();
+  check_evaluations(spec.evaluations, config_);
   set_threads();
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
@@ -467,6 +469,13 @@ void Trainer::report_gpus() {
   if (const std::optional<std::string> warning = run_gpu_warning(gpus)) sink_.report(WarningEvent{*warning});
 }
 
+/// The model follows the windows of the last validation. False: the run is to stop.
+bool Trainer::evaluate(std::int64_t steps) {
+  if (spec_.evaluations.empty()) return true;
+  return answer_evaluations(spec_.evaluations, model_, config_, steps, communicator_, sink_,
+                            [this] { return stop_.load(); });
+}
+
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   check_replicas(model_.parameters(), communicator_);
   if (trace_) {
@@ -476,6 +485,7 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   const std::int64_t peak = peak_bytes();
   const std::optional<DeviceMemory> memory = device_.memory();
   measure_gpu();
+  if (!evaluate(steps)) return fail(RunOutcome::kInterrupted, "stopped while it was evaluated, after training");
   if (profile_) report_profile();
   cost_.report(sink_, communicator_, spec_.dtype == Dtype::kFloat64 ? 8 : 4);
   if (communicator_.size() > 1) communication_.report(sink_);

@@ -79,6 +79,7 @@ class Trainer {
   void save_checkpoint(std::int64_t step);
   StepWindows windows_of(std::int64_t step) const;
   void follow_windows(std::int64_t step);
+  bool evaluate(std::int64_t steps);
   RunOutcome finish(std::int64_t steps, double val_loss);
   RunOutcome fail(RunOutcome outcome, const std::string& message);
 

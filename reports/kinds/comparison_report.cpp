@@ -432,6 +432,14 @@ void arrange_page(Document& document, const results::Store& store, const results
   document.sections = std::move(page);
 }
 
+/// The row that each row is compared with, by label.
+std::map<std::string, std::string> references_of(const ComparisonTable& table) {
+  std::map<std::string, std::string> references;
+  for (const Comparison& row : table.rows)
+    if (row.reference) references[row.label] = *row.reference;
+  return references;
+}
+
 Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                    const ComparisonTable& table, const std::vector<EffectResult>& effects, const EffectRules& rules,
                    const std::map<std::string, CountedCost>& costs) {
@@ -489,6 +497,8 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   Document document = report_of(plan, cells, table, effects, rules, counted_costs(store, cells));
   document.next =
       next_steps(plan, cells, effects, seeds_needed(effects, final_rules_of(plan, rules)), run_seconds(store, cells));
+  for (const Evaluation& evaluation : read_evaluations(store, cells, references_of(table)))
+    document.sections.push_back(evaluation_section(evaluation));
   for (Section& section : token_loss_sections(plan, judged, options.has_charts))
     document.sections.push_back(std::move(section));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);

@@ -47,6 +47,7 @@ struct ComparisonOptions;
 struct ComparisonTable;
 struct BisectResult;
 struct BisectStep;
+struct Evaluation;
 struct Forecast;
 struct GateResult;
 struct LedgerEntry;
@@ -112,6 +113,9 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
 bool is_of_bench(const results::PlanRecord& plan);
 /// Commands that `bench` measured, and each against the reference. `has_runs` adds a table with one row per run.
 Document bench_report(const results::Store& store, const results::PlanRecord& plan, bool has_runs = false);
+
+/// What models answered: a section for each task.
+Document evaluation_report(const std::vector<Evaluation>& evaluations, const std::string& title);
 
 /// The stored runs, newest last.
 Document runs_report(const results::Store& store, const results::RunFilter& filter);

@@ -15,6 +15,7 @@
 #include "reports/effects/influence.h"
 #include "reports/effects/range_effects.h"
 #include "reports/effects/screened_effects.h"
+#include "reports/evaluation/evaluation.h"
 #include "reports/gate/gate.h"
 
 namespace nanobench::reports {
@@ -130,6 +131,9 @@ std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cell
 /// runs' environments; if runs differ, every value with its number of runs.
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
+
+/// Accuracies of the models, and each against its reference.
+Section evaluation_section(const Evaluation& evaluation);
 
 /// The checks of a gate, one row each.
 Table checks_table(const GateResult& result);

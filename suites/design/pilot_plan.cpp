@@ -60,6 +60,7 @@ Plan pilot_plan(const Plan& plan, const std::vector<std::size_t>& runs) {
     run.position = run.cell = pilots.matrix.cells.size();
     run.seed = run.spec.seed = 1;  // one pilot of a configuration, whatever seeds are asked for
     run.spec.config = cell.config;
+    run.spec.evaluations.clear();
     pilots.matrix.cells.push_back(std::move(cell));
     run.digest = results::run_digest(stored_run(pilots, run));
     pilots.runs.push_back(std::move(run));

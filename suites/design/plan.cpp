@@ -8,6 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/data/choice_task.h"
 #include "core/data/data_cache.h"
 #include "core/data/data_loader.h"
 #include "core/data/token_shard.h"
@@ -91,6 +92,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
+  if (!cell.operation) spec.evaluations = plan.matrix.evaluations;
   spec.mock = mock_settings(plan.suite, cell);
   if (!cell.external.is_null()) spec.external = external_settings(cell.external, seed);
   return spec;
@@ -254,12 +256,36 @@ void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
   }
 }
 
+void prepare_evaluations(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {
+  for (const EvaluationRequest& request : suite.evaluations) {
+    const std::string what = suite.source + ": the evaluation " + request.name;
+    if (request.file.empty() && suite.data.kind != DataRequest::Kind::kSynthetic)
+      throw Error(ErrorCode::kInvalidArgument,
+                  what + " is about the generated corpus, but the models are trained on other data; name a file");
+    const core::ChoiceTask task = read_task(request);
+    for (const Cell& cell : matrix.cells) {
+      if (cell.operation) continue;
+      check_tokens(task, cell.config.model.vocab_size, what + " of " + cell.label);
+      check_endings(task, cell.config.data.val_length(), what + " of " + cell.label);
+    }
+    matrix.evaluations.push_back(cached_evaluation(request, task, cache_dir));
+  }
+}
+
 }  // namespace
+
+std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec) {
+  std::map<std::string, std::string> facts;
+  for (const core::EvaluationSpec& evaluation : spec.evaluations)
+    facts[results::evaluation_metric(evaluation.name, results::kEvaluationItems)] = evaluation.digest;
+  return facts;
+}
 
 results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
   results::EvidenceNeed need{.times = needs_times};
   for (const std::string& metric : core::names_of(run.spec.metrics))
     need.metrics.push_back(results::kValPrefix + metric);
+  need.facts = evaluation_facts(run.spec);
   return need;
 }
 
@@ -283,6 +309,7 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
     if (!floors.contains(targets)) floors[targets] = core::validation_floor(data, targets);
     cell.floor_nats = floors[targets];
   }
+  prepare_evaluations(suite, matrix, cache_dir);
   return data;
 }
 

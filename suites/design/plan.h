@@ -45,8 +45,9 @@ struct Cell {
 
 struct Matrix {
   std::vector<Cell> cells;
-  std::vector<results::PlanContrast> contrasts;  ///< which combination of the cells estimates which effect
-  std::vector<core::Message> messages;           ///< what was left out, completed or fitted, and why
+  std::vector<results::PlanContrast> contrasts;     ///< which combination of the cells estimates which effect
+  std::vector<core::Message> messages;              ///< what was left out, completed or fitted, and why
+  std::vector<core::EvaluationSpec> evaluations{};  ///< what every training run answers; set by prepare_data
 };
 
 /// A program that speaks the protocol of core/protocol/FORMAT.md.
@@ -94,6 +95,8 @@ struct Plan {
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
 };
 
+/// What the store tells of a finished run that answered the evaluations of this one.
+std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec);
 /// What a stored run must have to answer the planned one.
 results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times = true);
 
@@ -105,8 +108,9 @@ Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
 
 /// Finds the data for all cells of the matrix in `cache_dir`, or makes it there. Fits the cells to the data: the
 /// document separator, a vocabulary that is too small, a validation longer than the data, and a run longer than data
-/// that may be read only once. Each change adds a message to the matrix. Throws Error for data that cannot be read or
-/// is too short to train on, and for a token outside a requested vocabulary, with its shard and position.
+/// that may be read only once. Each change adds a message to the matrix. Writes the items of the suite's evaluations
+/// into the cache, too. Throws Error for data that cannot be read or is too short to train on, and for a token outside
+/// a requested vocabulary, with its shard and position.
 core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir);
 
 /// Each seed runs all cells in its own shuffled order, so that a drift of the host does not look like an effect.

@@ -247,6 +247,17 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
+/// "run": what is done with every run besides training it.
+void read_run(JsonObject& object, Suite& suite) {
+  if (object.find("run") == nullptr) return;
+  JsonObject run = object.object("run");
+  if (const Json* evaluations = run.find("evaluations"))
+    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
+  if (!suite.evaluations.empty() && !suite.mock.is_null())
+    run.fail("evaluations", "the mock engine has no model that answers; use the native one");
+  run.finish();
+}
+
 constexpr const char* kNoTokens = "the mock engine trains no model, so it has no losses of tokens; leave it out";
 
 /// Reads what only our own engines have.
@@ -262,6 +273,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.metrics = core::read_asked_metrics(object);
   suite.mock = read_mock(object);
+  read_run(object, suite);
   if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoTokens);
   read_run_settings(object, suite);
   read_cells(object, suite);
@@ -296,6 +308,8 @@ Suite read_suite(const Json& value, const std::string& source) {
 Suite read_suite_file(const std::filesystem::path& file) {
   Suite suite = read_suite(core::read_json_file(file), file.string());
   suite.data = relative_to(std::move(suite.data), file.parent_path());
+  for (EvaluationRequest& evaluation : suite.evaluations)
+    evaluation = relative_to(std::move(evaluation), file.parent_path());
   return suite;
 }
 

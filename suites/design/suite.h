@@ -14,6 +14,7 @@
 #include "results/records.h"
 #include "results/weights.h"
 #include "suites/design/data_source.h"
+#include "suites/design/evaluations.h"
 #include "suites/design/external_suite.h"
 
 namespace nanobench::suites {
@@ -61,7 +62,8 @@ struct Suite {
   std::vector<core::Json> inline_features;           ///< feature files written into the suite
   std::string scale = "nano";
   std::vector<std::uint64_t> seeds = {1};
-  DataRequest data;  ///< unused by external trainers
+  DataRequest data;                            ///< unused by external trainers
+  std::vector<EvaluationRequest> evaluations;  ///< of every run of our own engine, after training
   core::Dtype dtype = core::Dtype::kFloat32;
   int threads = 0;                                          ///< 0: all cores
   core::DeviceChoice device;                                ///< device of every run

@@ -152,6 +152,26 @@ void RunRecorder::on(const core::CheckpointEvent& event) {
   add_facts({{name, value}});
 }
 
+void RunRecorder::on(const core::ChoiceEvent& event) {
+  std::int64_t& last =
+      last_items_.try_emplace(event.evaluation, std::numeric_limits<std::int64_t>::min()).first->second;
+  check_order("item", event.item, last);
+  last = event.item;
+  sample(track(results::evaluation_metric(event.evaluation, results::kCorrect)), event.item, event.is_correct ? 1 : 0);
+  sample(track(results::evaluation_metric(event.evaluation, results::kCorrectNorm)), event.item,
+         event.is_correct_norm ? 1 : 0);
+}
+
+void RunRecorder::on(const core::EvaluationEvent& event) {
+  const auto add = [&](const char* what, double value) {
+    sample(track(results::evaluation_metric(event.evaluation, what)), event.step, value);
+  };
+  add(results::kAccuracy, event.accuracy);
+  add(results::kAccuracyNorm, event.accuracy_norm);
+  add(results::kChance, event.chance);
+  if (event.best_accuracy) add(results::kBestAccuracy, *event.best_accuracy);
+}
+
 void RunRecorder::on(const core::FinishedEvent& event) {
   finished_ = event;
   peak_bytes_ = std::max(peak_bytes_, event.peak_bytes);

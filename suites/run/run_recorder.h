@@ -57,6 +57,8 @@ class RunRecorder {
   void on(const core::WarningEvent& event);
   void on(const core::TurnEvent&) {}
   void on(const core::CheckpointEvent& event);
+  void on(const core::ChoiceEvent& event);
+  void on(const core::EvaluationEvent& event);
   void on(const core::FinishedEvent& event);
   void on(const core::FailedEvent& event);
 
@@ -97,6 +99,7 @@ class RunRecorder {
   std::map<std::string, std::int64_t> counters_;
   std::set<std::string> buckets_;  ///< metrics by bucket that were reported
   std::map<std::string, double> gpu_facts_;
+  std::map<std::string, std::int64_t> last_items_;  ///< by evaluation
   std::int64_t messages_ = 0;
   std::optional<std::int64_t> turn_;  ///< begun, and none of its steps has been reported
 };

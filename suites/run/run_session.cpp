@@ -139,6 +139,7 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
     err_log_.emplace(log_files_.err);
   }
   load_.begin();
+  recorder_.add_facts(evaluation_facts(run.spec));
   if (place_.is_cold) recorder_.add_facts({{results::kColdCaches, "the warm-up failed"}});
   if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
   if (place_.processors.empty() || place_.seat) return;

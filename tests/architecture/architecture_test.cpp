@@ -44,7 +44,7 @@ const std::vector<std::vector<std::string>> kRanks = {
     {"suites/external", "suites/bench", "suites/slurm"},
     {"reports/document", "reports/stats"},
     {"reports/comparison"},
-    {"reports/effects"},
+    {"reports/effects", "reports/evaluation"},
     {"reports/forecast", "reports/gate", "reports/claims", "reports/audit", "reports/watch"},
     {"reports/trend", "reports/transfer"},
     {"reports/charts", "reports/render"},

@@ -13,7 +13,7 @@ import jsonschema
 import workbench
 
 SCHEMA = json.loads((workbench.ROOT / "docs/schema/document.schema.json").read_text())
-NEEDS_ENGINE = {"train", "profile"}  # as the engine's own tests do
+NEEDS_ENGINE = {"train", "profile", "evaluation"}  # as the engine's own tests do
 
 
 def kinds_in_sources():

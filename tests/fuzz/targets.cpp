@@ -18,6 +18,9 @@
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/data/byte_pair.h"
+#include "core/data/choice_lines.h"
+#include "core/data/choice_task.h"
 #include "core/data/data_set.h"
 #include "core/data/document_cutter.h"
 #include "core/data/safetensors_header.h"
@@ -205,6 +208,54 @@ void run_vocabulary(std::string_view bytes) {
   });
 }
 
+void run_choices(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  is_accepted([&] {
+    const core::ChoiceTask task = core::read_choice_task(file.path());
+    for (const core::ChoiceItem& item : task.items) require(item.right < item.endings.size(), "no ending is right");
+    const MemoryFile again(core::choice_task_bytes(task));
+    require(core::read_choice_task(again.path()).items == task.items, "items are not what they were written as");
+    is_accepted([&] { core::check_tokens(task, 257, kSource); });
+  });
+}
+
+/// A vocabulary of single bytes and a few pairs, in a folder of its own.
+core::BytePairEncoder& small_encoder() {
+  static const core::TemporaryFolder folder("fuzz-vocabulary");
+  static core::BytePairEncoder encoder = [] {
+    core::Json numbers = core::Json::object();
+    const auto add = [&](const std::string& signs) { numbers[signs] = numbers.size(); };
+    const auto sign = [](int code) {
+      if (code < 0x80) return std::string(1, static_cast<char>(code));
+      return std::string{static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+    };
+    int next = 0x100;
+    for (int byte = 0; byte < 256; ++byte) {
+      const bool is_seen = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+      add(sign(is_seen ? byte : next++));
+    }
+    for (const char* pair : {"th", "the", "in", "an"}) add(pair);
+    core::write_file_atomically(folder.path() / "encoder.json", numbers.dump());
+    core::write_file_atomically(folder.path() / "vocab.bpe", std::string_view("#version: 0.2\nt h\nth e\ni n\na n\n"));
+    return core::BytePairEncoder(folder.path());
+  }();
+  return encoder;
+}
+
+void run_choice_lines(std::string_view bytes) {
+  std::string joined;
+  for (const std::string_view piece : core::gpt2_pieces(bytes)) {
+    require(!piece.empty(), "a piece of nothing");
+    joined += piece;
+  }
+  require(joined == bytes, "a byte is lost");
+  const MemoryFile file(bytes);
+  is_accepted([&] {
+    const core::ChoiceTask task = core::read_choice_lines(file.path(), small_encoder());
+    is_accepted([&] { core::choice_task_bytes(task); });
+  });
+}
+
 void run_safetensors(std::string_view bytes) {
   const MemoryFile file(bytes);
   is_accepted([&] {
@@ -293,6 +344,8 @@ constexpr auto kTargets = std::to_array<FuzzTarget>({{"suite", run_suite},
                                                      {"data_set", run_data_set},
                                                      {"safetensors", run_safetensors},
                                                      {"vocabulary", run_vocabulary},
+                                                     {"choices", run_choices},
+                                                     {"choice_lines", run_choice_lines},
                                                      {"text", run_text},
                                                      {"logs", run_logs},
                                                      {"store", run_store}});

@@ -19,6 +19,23 @@ namespace {
 using core::ErrorCode;
 using core::RunOutcome;
 
+TEST_F(StoreTest, OnlyEvidenceWithTheNeededFactsIsReused) {
+  Store store(file());
+  const NewRun run = new_run();
+  const EvidenceNeed need{.facts = {{"eval/swag/items", "abc"}}};
+  const std::int64_t plain = claim(store, run);
+  store.finish_run(plain, completed());
+  EXPECT_EQ(store.find_evidence(run.digest), plain);
+  EXPECT_FALSE(store.find_evidence(run.digest, need));
+  const RunClaim again = store.claim_run(run, this_process(), false, false, need);
+  ASSERT_TRUE(std::holds_alternative<Claimed>(again)) << "it is measured again";
+  const std::int64_t answered = std::get<Claimed>(again).run_id;
+  store.finish_run(answered, completed(), {.samples = {}, .messages = {}, .facts = need.facts});
+  EXPECT_EQ(store.find_evidence(run.digest, need), answered);
+  EXPECT_FALSE(store.find_evidence(run.digest, {.facts = {{"eval/swag/items", "other items"}}}));
+  EXPECT_TRUE(std::holds_alternative<AlreadyDone>(store.claim_run(run, this_process(), false, false, need)));
+}
+
 TEST_F(StoreTest, KeepsEveryColumnOfARun) {
   Store store(file());
   NewRun run = new_run();

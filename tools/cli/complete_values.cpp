@@ -286,6 +286,7 @@ std::vector<Rule> store_rules() {
           {{"trend", "SUITE"}, any_suite, kFiles},
           {{"watch", "SUITE"}, any_suite, kFiles},
           {{"", "SUITE"}, suite_names, kFiles},
+          {{"evaluate", "MODEL"}, stored_cells, kFiles},
           {{"compare", "A"}, comparable, kFiles},
           {{"compare", "B"}, comparable, kFiles}};
 }
@@ -303,6 +304,8 @@ std::vector<Rule> choice_rules() {
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--keep-weights"}, choices(enum_names<results::KeepWeights>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
+          {{"evaluate", "--task"}, choices({"generated", "generated:100"}), kFiles},
+          {{"evaluate", "--name"}, choices({})},
           {{"", "--metrics"}, list_of(choices(enum_names<core::AskedMetric>()))},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},

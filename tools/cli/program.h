@@ -34,6 +34,7 @@ void add_show_command(CLI::App& app, Session& session);
 void add_diff_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
+void add_evaluate_command(CLI::App& app, Session& session);
 void add_claims_command(CLI::App& app, Session& session);
 void add_trend_command(CLI::App& app, Session& session);
 void add_transfer_command(CLI::App& app, Session& session);

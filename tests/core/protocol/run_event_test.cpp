@@ -64,6 +64,33 @@ TEST(RunEvent, NotANumberTravelsAsNull) {
   EXPECT_TRUE(std::isnan(read.step_ms));
 }
 
+TEST(RunEvent, AnswersRoundTrip) {
+  const auto choice = std::get<ChoiceEvent>(
+      round_trip(ChoiceEvent{.evaluation = "swag", .item = 65534, .is_correct = true, .is_correct_norm = false}));
+  EXPECT_EQ(choice.evaluation, "swag");
+  EXPECT_EQ(choice.item, 65534);
+  EXPECT_TRUE(choice.is_correct);
+  EXPECT_FALSE(choice.is_correct_norm);
+  EvaluationEvent event{.evaluation = "swag",
+                        .step = 107,
+                        .items = 3,
+                        .accuracy = 1.0 / 3,
+                        .accuracy_norm = 2.0 / 3,
+                        .chance = 0.25,
+                        .best_accuracy = std::nullopt};
+  EXPECT_FALSE(std::get<EvaluationEvent>(round_trip(event)).best_accuracy);
+  event.best_accuracy = 0.875;
+  const auto read = std::get<EvaluationEvent>(round_trip(event));
+  EXPECT_EQ(read.step, 107);
+  EXPECT_EQ(read.items, 3);
+  EXPECT_EQ(read.accuracy, 1.0 / 3);
+  EXPECT_EQ(read.accuracy_norm, 2.0 / 3);
+  EXPECT_EQ(read.chance, 0.25);
+  EXPECT_EQ(read.best_accuracy, 0.875);
+  for (const char* name : {"", "A", "9a", "a/b", "a-b"})
+    EXPECT_THROW(parse_event_line(to_line(ChoiceEvent{.evaluation = name})), Error) << name;
+}
+
 TEST(RunEvent, TheOtherKindsRoundTrip) {
   const auto eval = std::get<EvalEvent>(round_trip(EvalEvent{125, 3.5, std::nullopt, 4096}));
   EXPECT_EQ(eval.step, 125);

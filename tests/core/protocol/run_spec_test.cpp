@@ -91,5 +91,25 @@ TEST(RunSpec, ErrorsNameThePlace) {
   EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/seed"), std::string::npos);
 }
 
+TEST(RunSpec, NamesItsEvaluations) {
+  RunSpec spec{.run_id = "r"};
+  EXPECT_FALSE(to_json(spec).contains("evaluations"));
+  EXPECT_FALSE(to_json(spec).contains("only_evaluates"));
+  spec.evaluations = {{.name = "a", .file = "/a.bin", .digest = "12", .best_accuracy = 0.5},
+                      {.name = "b_2", .file = "/b.bin", .digest = "34"}};
+  spec.init_file = "/model.safetensors";
+  spec.only_evaluates = true;
+  const Json json = to_json(spec);
+  const RunSpec read = read_run_spec(json, "r.json");
+  EXPECT_EQ(read.evaluations, spec.evaluations);
+  EXPECT_TRUE(read.only_evaluates);
+  Json twice = json;
+  twice["evaluations"][1]["name"] = "a";
+  EXPECT_THROW(read_run_spec(twice, "r.json"), Error);
+  Json without = json;
+  without.erase("init_file");
+  EXPECT_THROW(read_run_spec(without, "r.json"), Error) << "nothing to evaluate";
+}
+
 }  // namespace
 }  // namespace nanobench::core

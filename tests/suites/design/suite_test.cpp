@@ -48,6 +48,33 @@ Json of_design(const std::string& design) {
   return with(leave_one_out(), "design", design);
 }
 
+TEST(Suite, NamesWhatItsRunsEvaluate) {
+  Json suite = suite_history();
+  suite["run"] = {{"evaluations",
+                   {"generated",
+                    "sets/HellaSwag-val.bin",
+                    {{"task", "val.jsonl"}, {"name", "lines"}, {"limit", 100}, {"vocabulary", "gpt2"}}}}};
+  const std::vector<EvaluationRequest> requests = read_suite(suite, "s.json").evaluations;
+  ASSERT_EQ(requests.size(), 3U);
+  EXPECT_EQ(requests[0], (EvaluationRequest{.name = "generated", .file = "", .items = 400, .vocabulary = ""}));
+  EXPECT_EQ(requests[1].name, "hellaswag_val");
+  EXPECT_EQ(requests[1].items, 0U) << "all of them";
+  EXPECT_EQ(requests[2], (EvaluationRequest{.name = "lines", .file = "val.jsonl", .items = 100, .vocabulary = "gpt2"}));
+  EXPECT_EQ(relative_to(requests[2], "/data").file, "/data/val.jsonl");
+  EXPECT_EQ(parse_evaluation("generated:7", "--task").items, 7U);
+  const auto refused = [&](const Json& evaluations) {
+    suite["run"] = {{"evaluations", evaluations}};
+    return suite_refusal(suite);
+  };
+  EXPECT_NE(refused({"generated:0"}).find("/run/evaluations/0: expected 1 to 65535"), std::string::npos);
+  EXPECT_NE(refused({"a.bin", "b/a.bin"}).find("/run/evaluations/1: the name a appears twice"), std::string::npos);
+  EXPECT_NE(refused({{{"task", "a.bin"}, {"name", "A b"}}}).find("/run/evaluations/0/name"), std::string::npos);
+  EXPECT_NE(refused({{{"task", "a.bin"}, {"limits", 3}}}).find("limit"), std::string::npos);
+  EXPECT_NE(refused("generated").find("expected a list"), std::string::npos);
+  suite["engine"] = {{"mock", Json::object()}};
+  EXPECT_NE(refused({"generated"}).find("mock engine"), std::string::npos);
+}
+
 TEST(Suite, HasDefaults) {
   const Suite suite = read_suite(suite_history(), "s.json");
   EXPECT_EQ(suite.name, "s");

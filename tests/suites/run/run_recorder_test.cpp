@@ -65,6 +65,39 @@ TEST_F(RunRecorderTest, AnotherProcessOnTheGpuDisturbs) {
   EXPECT_FALSE(facts_.contains("gpu/process_5/power_w/max"));
 }
 
+TEST_F(RunRecorderTest, AnswersBecomeSamplesByItem) {
+  results::Store store(file());
+  const std::int64_t id = claim(store, new_run("answers"));
+  RunRecorder recorder(store, id);
+  recorder.add(
+      core::HelloEvent{.engine = "e", .engine_version = "1", .environment = {}, .threads = 1, .parameters = 1});
+  for (std::int64_t item = 0; item < 4; ++item)
+    recorder.add(
+        core::ChoiceEvent{.evaluation = "swag", .item = item, .is_correct = item == 2, .is_correct_norm = item > 0});
+  recorder.add(core::EvaluationEvent{.evaluation = "swag",
+                                     .step = 107,
+                                     .items = 4,
+                                     .accuracy = 0.25,
+                                     .accuracy_norm = 0.75,
+                                     .chance = 0.25,
+                                     .best_accuracy = 0.9});
+  EXPECT_THROW(recorder.add(core::ChoiceEvent{.evaluation = "swag", .item = 3}), core::Error) << "an item again";
+  recorder.add(core::ChoiceEvent{.evaluation = "other", .item = 0});
+  recorder.finish(completed());
+  const auto values = [&](const std::string& metric) {
+    std::vector<std::pair<std::int64_t, double>> pairs;
+    for (const results::Sample& sample : store.samples(id, metric)) pairs.emplace_back(sample.step, sample.value);
+    return pairs;
+  };
+  using Pairs = std::vector<std::pair<std::int64_t, double>>;
+  EXPECT_EQ(values("eval/swag/correct"), (Pairs{{0, 0}, {1, 0}, {2, 1}, {3, 0}}));
+  EXPECT_EQ(values("eval/swag/correct_norm"), (Pairs{{0, 0}, {1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_EQ(values("eval/swag/accuracy"), (Pairs{{107, 0.25}}));
+  EXPECT_EQ(values("eval/swag/accuracy_norm"), (Pairs{{107, 0.75}}));
+  EXPECT_EQ(values("eval/swag/best_accuracy"), (Pairs{{107, 0.9}}));
+  EXPECT_EQ(values("eval/other/correct"), (Pairs{{0, 0}}));
+}
+
 TEST_F(RunRecorderTest, BrokenFactsNameNoGpu) {
   const results::RunRecord run = recorded({{"gpu", "NVIDIA H100"}}, {});
   for (const char* broken : {"{", "[1]", "{\"engine/gpu\": 7}", ""}) {

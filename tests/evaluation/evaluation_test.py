@@ -1,0 +1,91 @@
+"""Multiple choice with the engine itself: the suite of docs/evaluation.md runs as printed, its answers are stored and
+reported, training is the same without them, and finished runs are reused only if they have them."""
+
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NANOBENCH = os.environ["NANOBENCH"]
+
+
+def suite_of_the_page():
+    """The example of the page: the only indented object that has a name."""
+    page = (ROOT / "docs/evaluation.md").read_text()
+    return json.loads(re.search(r"^    \{\n(.*?)^    \}$", page, re.DOTALL | re.MULTILINE).group(0))
+
+
+class Evaluation(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="nanobench-evaluation-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_program(self, *words):
+        environment = {
+            **os.environ,
+            "NANOBENCH_DB": str(self.folder / "results.db"),
+            "XDG_CACHE_HOME": str(self.folder),
+        }
+        done = subprocess.run([NANOBENCH, *words], cwd=self.folder, env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def run_suite(self, suite):
+        (self.folder / "suite.json").write_text(json.dumps(suite))
+        return json.loads(self.run_program("run", "suite.json", "--quiet", "--json"))
+
+    def rows(self, query, *values):
+        with sqlite3.connect(self.folder / "results.db") as store:
+            return store.execute(query, values).fetchall()
+
+    def test_the_suite_of_the_page(self):
+        suite = suite_of_the_page()
+        report = self.run_suite(suite)
+        for name, items in (("generated", 60), ("more_items", 200)):
+            table = report["tables"]["accuracy_" + name]
+            self.assertEqual([row["cell"] for row in table], suite["records"])
+            for row in table:
+                self.assertEqual((row["items"], row["models"]), (items, 2))
+                self.assertTrue(0 <= row["accuracy"]["low"] <= row["accuracy"]["value"] <= row["accuracy"]["high"] <= 1)
+            self.assertEqual(report["facts"]["chance_" + name], 0.25)
+            self.assertTrue(0.5 < report["facts"]["best_accuracy_" + name] < 1)
+            self.assertEqual(len(report["tables"]["accuracy_changes_" + name]), 2)
+        stored = self.rows(
+            "SELECT run_id, value FROM samples WHERE metric = 'eval/more_items/accuracy' ORDER BY run_id"
+        )
+        self.assertEqual(len(stored), 4)
+        for run, accuracy in stored:
+            correct = self.rows(
+                "SELECT value FROM samples WHERE run_id = ? AND metric = 'eval/more_items/correct' ORDER BY step", run
+            )
+            self.assertEqual(len(correct), 200)
+            self.assertAlmostEqual(sum(value for (value,) in correct) / 200, accuracy, places=12)
+        self.check_reuse(suite)
+
+    def check_reuse(self, suite):
+        """The same suite makes nothing; without evaluations it reuses; with another one it makes new rows."""
+
+        def runs():
+            return self.rows("SELECT count(*) FROM runs WHERE suite = ?", suite["name"])[0][0]
+
+        def losses():
+            return self.rows("SELECT cell, seed, final_val_loss FROM runs GROUP BY cell, seed, final_val_loss")
+
+        before, values = runs(), losses()
+        self.run_suite(suite)
+        self.run_suite({**suite, "run": {"evaluations": ["generated:60"]}})
+        self.run_suite({key: value for key, value in suite.items() if key != "run"})
+        self.assertEqual(runs(), before)
+        self.run_suite({**suite, "run": {"evaluations": ["generated:61"]}})
+        self.assertEqual(runs(), 2 * before, "other items under the same name")
+        self.assertEqual(losses(), values, "training is the same, bit for bit")
+
+
+if __name__ == "__main__":
+    unittest.main()
