@@ -25,11 +25,15 @@ inline constexpr const char* kColdCaches = "warmup/failed";
 inline constexpr const char* kEngineVersion = "engine/version";
 /// Fact of a pilot: digest of the configuration whose first steps it tries.
 inline constexpr const char* kPilotOf = "pilot/of";
+/// Fact of a run that recorded more than losses and times: "recorded/health", with the request as its value.
+inline constexpr const char* kRecordedPrefix = "recorded/";
 inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
 inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
+/// Peak without what was resident before there was a model: what the training itself takes. A counter of the engine.
+inline constexpr const char* kTrainingBytes = "counter/memory/training_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent
 inline constexpr const char* kUserMs = "command/user_ms";      ///< CPU time of a command that `bench` measured
 inline constexpr const char* kSystemMs = "command/system_ms";  ///< its CPU time in the kernel

@@ -107,7 +107,8 @@ class Store {
   /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
   /// one, because timed runs need the machine to themselves; those of `owner` take turns. Running rows of this digest
   /// whose owner has died first become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id,
-  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`.
+  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`, and evidence
+  /// that recorded all of run.recorded.
   RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false,
                      bool needs_times = true);
   /// A run that some process is working on now, as far as can be determined.
@@ -136,7 +137,9 @@ class Store {
 
   // --- reading ---
   /// The newest completed or diverged run with this digest; with `needs_times` one that no other run was beside.
-  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true) const;
+  ///   recorded   what else the run must have recorded (NewRun::recorded)
+  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true,
+                                            const std::vector<std::string>& recorded = {}) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;

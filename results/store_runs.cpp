@@ -69,21 +69,25 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
 }
 
 /// The newest first.
-std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times) {
+std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times,
+                                      const std::vector<std::string>& recorded) {
   Statement statement(database,
                       "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
                       "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name IN (?, ?))) "
+                      "AND NOT EXISTS (SELECT 1 FROM json_each(?) AS needed WHERE NOT EXISTS (SELECT 1 FROM run_facts "
+                      "WHERE run_id = runs.id AND name LIKE 'recorded/%' AND run_facts.value = needed.value)) "
                       "ORDER BY started_at DESC, id DESC");
-  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors, kColdCaches);
+  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors, kColdCaches,
+                 core::Json(recorded).dump());
   std::vector<std::int64_t> ids;
   while (statement.step()) ids.push_back(statement.integer(0));
   return ids;
 }
 
 /// The newest evidence that matches its checksum; what does not is added to `damaged`.
-std::optional<std::int64_t> intact_evidence(Database& database, const std::string& digest, bool needs_times,
+std::optional<std::int64_t> intact_evidence(Database& database, const NewRun& run, bool needs_times,
                                             std::vector<std::int64_t>& damaged) {
-  for (const std::int64_t id : evidence_of(database, digest, needs_times)) {
+  for (const std::int64_t id : evidence_of(database, run.digest, needs_times, run.recorded)) {
     if (is_run_intact(database, id)) return id;
     damaged.push_back(id);
   }
@@ -178,7 +182,7 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
   release_dead(*database_, run.digest);
   std::vector<std::int64_t> damaged;
   const std::optional<std::int64_t> done =
-      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, needs_times, damaged);
+      is_fresh ? std::nullopt : intact_evidence(*database_, run, needs_times, damaged);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -299,8 +303,9 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
   return added;
 }
 
-std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times) const {
-  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times);
+std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times,
+                                                 const std::vector<std::string>& recorded) const {
+  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times, recorded);
   return ids.empty() ? std::nullopt : std::optional(ids.front());
 }
 

@@ -2,9 +2,11 @@
 /// values.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/enum_names.h"
 #include "core/base/json.h"
@@ -41,6 +43,28 @@ std::string to_string(const DeviceChoice& device);
 std::optional<DeviceChoice> device_choice(std::string_view text);
 /// The member "device"; the CPU when it is absent. Throws LocatedError for any other text.
 DeviceChoice read_device(JsonObject& object);
+
+/// What a run records on request, beyond its losses and times. None of it changes a bit of what is trained.
+enum class RecordKind {
+  kHealth,  ///< gradient norms and sizes of updates, by group and layer
+};
+NB_ENUM_NAMES(RecordKind, {RecordKind::kHealth, "health"});
+
+/// One request: "health", or "health:10" for every tenth step.
+struct RecordChoice {
+  RecordKind kind = RecordKind::kHealth;
+  std::optional<std::int64_t> every;  ///< steps between samples, from step 0; absent: at the steps of validations
+
+  bool operator==(const RecordChoice&) const = default;
+};
+
+std::string to_string(const RecordChoice& choice);
+/// nullopt for an unknown name, or a number of steps that is not a whole number from 1 to 10^9.
+std::optional<RecordChoice> record_choice(std::string_view text);
+/// Reads the list of requests at `key`; empty if it is absent. Throws LocatedError for unknown and repeated ones.
+std::vector<RecordChoice> read_record(JsonObject& object, const char* key);
+/// The request of this kind, or nullptr.
+const RecordChoice* find_record(const std::vector<RecordChoice>& record, RecordKind kind);
 
 enum class RunOutcome {
   kCompleted,    ///< all steps done

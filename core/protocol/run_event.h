@@ -66,6 +66,12 @@ struct CounterEvent {
   double value = 0.0;
 };
 
+/// Values of named metrics at one step, which the run was asked to record (RunSpec::record): stored under their names.
+struct SamplesEvent {
+  std::int64_t step = 0;
+  std::map<std::string, double> values;  ///< by metric: "health/gradient_norm/embeddings/shared"
+};
+
 struct WarningEvent {
   std::string message;
 };
@@ -95,8 +101,11 @@ struct FailedEvent {
   std::string message;
 };
 
-using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, WarningEvent, TurnEvent,
-                              CheckpointEvent, FinishedEvent, FailedEvent>;
+using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, CounterEvent, SamplesEvent, WarningEvent,
+                              TurnEvent, CheckpointEvent, FinishedEvent, FailedEvent>;
+
+/// Whether a samples event may name this metric: "health/..." in at most 200 printable ASCII characters.
+bool is_recorded_metric(std::string_view name);
 
 /// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);

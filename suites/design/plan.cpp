@@ -83,6 +83,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
   spec.kernels = plan.suite.kernels;
+  if (!cell.operation) spec.record = plan.suite.record;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
@@ -114,6 +115,7 @@ results::NewRun described(const Plan& plan, const PlannedRun& run, const std::st
   if (!cell.external.is_null()) return row;
   row.device = run.spec.device;
   row.kernels = run.spec.kernels;
+  row.recorded = recorded_by(run);
   if (!run.spec.mock.is_null()) row.mock = core::safe_dump(run.spec.mock);
   return row;
 }
@@ -322,6 +324,12 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.messages = plan.matrix.messages;
   stored.argv = argv;
   return stored;
+}
+
+std::vector<std::string> recorded_by(const PlannedRun& run) {
+  std::vector<std::string> recorded;
+  for (const core::RecordChoice& choice : run.spec.record) recorded.push_back(to_string(choice));
+  return recorded;
 }
 
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {

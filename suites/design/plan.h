@@ -111,6 +111,9 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
 /// The plan as the store keeps it.
 results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& argv);
 
+/// What the stored run must have recorded to answer the planned one.
+std::vector<std::string> recorded_by(const PlannedRun& run);
+
 /// The running row of one planned run.
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run);
 

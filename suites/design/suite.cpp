@@ -249,6 +249,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.device = core::read_device(object);
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
+  suite.record = core::read_record(object, "record");
   suite.mock = read_mock(object);
   read_cells(object, suite);
 }
@@ -287,11 +288,11 @@ Suite read_suite_file(const std::filesystem::path& file) {
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || overrides.ranks || overrides.processes)) {
+                         overrides.kernels || !overrides.record.empty() || overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --ranks or "
-                          "--processes; put what it needs into its command");
+                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --record, --ranks "
+                          "or --processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
@@ -299,6 +300,7 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;
+  if (!overrides.record.empty()) suite.record = overrides.record;
   if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

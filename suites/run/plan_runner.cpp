@@ -39,7 +39,8 @@ PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, re
 void PlanRunner::begin() {
   find_answers();
   for (const PlannedRun& run : plan_.runs) {
-    const bool is_stored = !options_.is_own_evidence && may_reuse(run) && store_.find_evidence(run.digest, is_timed());
+    const bool is_stored = !options_.is_own_evidence && may_reuse(run) && 
+                           store_.find_evidence(run.digest, is_timed(), recorded_by(run));
     has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
   observer_.on_plan(plan_, result_.plan_id, has_answer_);

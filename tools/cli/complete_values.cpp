@@ -291,7 +291,7 @@ std::vector<Rule> store_rules() {
 }
 
 std::vector<Rule> choice_rules() {
-  const Source gate_metrics = choices({"loss", "time", "memory", "cost"});
+  const Source gate_metrics = choices({"loss", "time", "memory", "training_memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
           {{"bench", "--budget"}, choices({"3s", "30s"})},
           {{"bench", "--timeout"}, choices({"30s", "10min"})},
@@ -302,6 +302,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
+          {{"", "--record"}, choices(enum_names<core::RecordKind>())},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},
           {{"", "--engine"}, choices({"native", "mock"})},

@@ -86,6 +86,28 @@ void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& ke
       ->type_name("KIND");
 }
 
+void add_record_option(CLI::App& command, std::vector<core::RecordChoice>& record) {
+  const auto take = [&record](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      const std::optional<core::RecordChoice> choice = core::record_choice(text);
+      if (!choice) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "--record " + text + ": expected health, or health:N for every N steps (1 to 999999999)");
+      }
+      if (core::find_record(record, choice->kind) != nullptr)
+        throw Error(ErrorCode::kInvalidArgument, "--record " + text + ": it is given twice; keep one of them");
+      record.push_back(*choice);
+    }
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--record", take,
+          "Record more than losses and times. health: gradient norms and sizes of updates, by group and layer, at the "
+          "steps of validations; health:N at every N steps")
+      ->type_name("NAME[:N]")
+      ->allow_extra_args(false);
+}
+
 void add_json_option(CLI::App& command, bool& is_json) {
   command.add_flag("--json", is_json, "Print JSON (with schema_version) instead of a table");
 }

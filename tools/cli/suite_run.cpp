@@ -136,6 +136,7 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
       ->check(CLI::Range(0, 4096).description(""));
   add_device_option(command, settings.device);
   add_kernels_option(command, settings.kernels);
+  add_record_option(command, settings.record);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -147,6 +148,7 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   overrides.threads = settings.threads;
   overrides.device = settings.device;
   overrides.kernels = settings.kernels;
+  overrides.record = settings.record;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;

@@ -30,6 +30,7 @@ struct TrainOptions {
   std::string dtype = "float32";
   std::string trace;
   std::uint64_t seed = 1;
+  std::vector<core::RecordChoice> record;
   EngineOptions engine;
   bool is_json = false;
   bool is_quiet = false;
@@ -106,6 +107,7 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.seed = options.seed;
   spec.dtype = enum_value<core::Dtype>(options.dtype).value();
   options.engine.apply(spec);
+  spec.record = options.record;
   spec.init_file = init_file(options, spec.config);
   if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
   set_data(spec, options);
@@ -199,6 +201,7 @@ void add_train_command(CLI::App& app, Session& session) {
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write losses, activations and gradients as JSON")->type_name("FILE");
+  add_record_option(*command, options->record);
   command->add_option("--seed", options->seed, "Seed of the initial parameters")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}).description(""))
