@@ -25,13 +25,16 @@ inline constexpr const char* kColdCaches = "warmup/failed";
 inline constexpr const char* kEngineVersion = "engine/version";
 /// Fact of a pilot: digest of the configuration whose first steps it tries.
 inline constexpr const char* kPilotOf = "pilot/of";
-/// Fact of a run that recorded more than losses and times: "recorded/health", with the request as its value.
-inline constexpr const char* kRecordedPrefix = "recorded/";
 inline constexpr const char* kWindow = "train/window_tokens";  ///< attention window of the step; 0: none
 inline constexpr const char* kLearningRate = "train/learning_rate_factor";
 inline constexpr const char* kValLoss = "val/loss";         ///< before the update of that step
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
+/// Health of training, of runs that were asked for it (engine/train/training_health.h): norm of all averaged gradients,
+/// with "/GROUP" or "/GROUP/LAYER" that of a part.
+inline constexpr const char* kGradientNorm = "health/gradient_norm";
+inline constexpr const char* kUpdateRatio = "health/update_ratio";    ///< norm of the update over that of the weights
+inline constexpr const char* kGradientFlow = "health/gradient_flow";  ///< smallest over largest layer
 /// Peak without what was resident before there was a model: what the training itself takes. A counter of the engine.
 inline constexpr const char* kTrainingBytes = "counter/memory/training_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent

@@ -64,9 +64,6 @@ struct NewRun {
   core::KernelChoice kernels = core::KernelChoice::kFused;
   std::int64_t arm = 0;             ///< arm of an a_a or a gate, from 1; runs of different arms are distinct; 0: none
   std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
-  /// Requests for more than losses and times: "health:10". Kept as facts, and no part of what a run is: a run answers
-  /// every request that it recorded.
-  std::vector<std::string> recorded = {};
 };
 
 /// "nanobench-train" or "nanobench-train, reference kernels". Comparisons treat the two as different engines, because

@@ -56,6 +56,12 @@ struct AlreadyRunning {
 };
 using RunClaim = std::variant<Claimed, AlreadyDone, AlreadyRunning>;
 
+/// What a finished run must have to be an answer.
+struct EvidenceNeed {
+  bool times = true;                      ///< no other run was beside it
+  std::vector<std::string> metrics = {};  ///< tags that a completed run must have; one that diverged has none to have
+};
+
 /// What is stored with a baseline's name.
 struct BaselineNotes {
   std::string reason;
@@ -107,10 +113,9 @@ class Store {
   /// `owner`. With `is_machine_ours`, a run that any live process on this machine is working on counts as the other
   /// one, because timed runs need the machine to themselves; those of `owner` take turns. Running rows of this digest
   /// whose owner has died first become `interrupted`. `is_fresh` ignores finished evidence. The plan line (plan_id,
-  /// position), if given, is answered by the resulting run. Evidence with times is needed if `needs_times`, and evidence
-  /// that recorded all of run.recorded.
+  /// position), if given, is answered by the resulting run. Evidence that lacks what is needed does not count.
   RunClaim claim_run(const NewRun& run, const Owner& owner, bool is_fresh = false, bool is_machine_ours = false,
-                     bool needs_times = true);
+                     const EvidenceNeed& need = {});
   /// A run that some process is working on now, as far as can be determined.
   std::optional<RunRecord> living_run() const;
   /// Marks every running row whose owner has died as interrupted; returns their number.
@@ -136,10 +141,8 @@ class Store {
   std::vector<AddedRun> add_finished_runs(const std::vector<FinishedRun>& runs, const Owner& owner);
 
   // --- reading ---
-  /// The newest completed or diverged run with this digest; with `needs_times` one that no other run was beside.
-  ///   recorded   what else the run must have recorded (NewRun::recorded)
-  std::optional<std::int64_t> find_evidence(const std::string& digest, bool needs_times = true,
-                                            const std::vector<std::string>& recorded = {}) const;
+  /// The newest completed or diverged run with this digest that has what is needed.
+  std::optional<std::int64_t> find_evidence(const std::string& digest, const EvidenceNeed& need = {}) const;
   std::vector<RunRecord> runs(const RunFilter& filter = {}) const;
   /// Throws Error{kNotFound}.
   RunRecord run(std::int64_t id) const;

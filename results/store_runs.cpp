@@ -1,4 +1,5 @@
 // Store: the life of a run, from its claim to its result.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -68,26 +69,36 @@ std::int64_t release_dead(Database& database, const std::optional<std::string>& 
   return count;
 }
 
+bool has_metric(Database& database, std::int64_t run_id, const std::string& metric) {
+  Statement statement(database, "SELECT EXISTS (SELECT 1 FROM samples WHERE run_id = ? AND metric = ?)");
+  statement.bind(run_id, metric);
+  return statement.step() && statement.integer(0) != 0;
+}
+
 /// The newest first.
-std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, bool needs_times,
-                                      const std::vector<std::string>& recorded) {
+std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, const EvidenceNeed& need) {
   Statement statement(database,
-                      "SELECT id FROM runs WHERE digest = ? AND outcome IN ('completed', 'diverged') AND (? = 0 OR NOT "
+                      "SELECT id, outcome = 'completed' FROM runs WHERE digest = ? AND outcome IN ('completed', "
+                      "'diverged') AND (? = 0 OR NOT "
                       "EXISTS (SELECT 1 FROM run_facts WHERE run_id = runs.id AND name IN (?, ?))) "
-                      "AND NOT EXISTS (SELECT 1 FROM json_each(?) AS needed WHERE NOT EXISTS (SELECT 1 FROM run_facts "
-                      "WHERE run_id = runs.id AND name LIKE 'recorded/%' AND run_facts.value = needed.value)) "
                       "ORDER BY started_at DESC, id DESC");
-  statement.bind(digest, static_cast<std::int64_t>(needs_times ? 1 : 0), kJobProcessors, kColdCaches,
-                 core::Json(recorded).dump());
+  statement.bind(digest, static_cast<std::int64_t>(need.times ? 1 : 0), kJobProcessors, kColdCaches);
   std::vector<std::int64_t> ids;
-  while (statement.step()) ids.push_back(statement.integer(0));
+  while (statement.step()) {
+    const std::int64_t id = statement.integer(0);
+    const bool is_completed = statement.integer(1) != 0;
+    const bool is_enough = std::all_of(need.metrics.begin(), need.metrics.end(), [&](const std::string& metric) {
+      return !is_completed || has_metric(database, id, metric);
+    });
+    if (is_enough) ids.push_back(id);
+  }
   return ids;
 }
 
 /// The newest evidence that matches its checksum; what does not is added to `damaged`.
-std::optional<std::int64_t> intact_evidence(Database& database, const NewRun& run, bool needs_times,
+std::optional<std::int64_t> intact_evidence(Database& database, const std::string& digest, const EvidenceNeed& need,
                                             std::vector<std::int64_t>& damaged) {
-  for (const std::int64_t id : evidence_of(database, run.digest, needs_times, run.recorded)) {
+  for (const std::int64_t id : evidence_of(database, digest, need)) {
     if (is_run_intact(database, id)) return id;
     damaged.push_back(id);
   }
@@ -177,12 +188,12 @@ std::optional<std::int64_t> find_rival(Database& database, const std::string& di
 }  // namespace
 
 RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, bool is_machine_ours,
-                          bool needs_times) {
+                          const EvidenceNeed& need) {
   Transaction transaction(*database_);
   release_dead(*database_, run.digest);
   std::vector<std::int64_t> damaged;
   const std::optional<std::int64_t> done =
-      is_fresh ? std::nullopt : intact_evidence(*database_, run, needs_times, damaged);
+      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, need, damaged);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -303,9 +314,8 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
   return added;
 }
 
-std::optional<std::int64_t> Store::find_evidence(const std::string& digest, bool needs_times,
-                                                 const std::vector<std::string>& recorded) const {
-  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, needs_times, recorded);
+std::optional<std::int64_t> Store::find_evidence(const std::string& digest, const EvidenceNeed& need) const {
+  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, need);
   return ids.empty() ? std::nullopt : std::optional(ids.front());
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,27 +45,21 @@ std::optional<DeviceChoice> device_choice(std::string_view text);
 /// The member "device"; the CPU when it is absent. Throws LocatedError for any other text.
 DeviceChoice read_device(JsonObject& object);
 
-/// What a run records on request, beyond its losses and times. None of it changes a bit of what is trained.
-enum class RecordKind {
-  kHealth,  ///< gradient norms and sizes of updates, by group and layer
+/// What a run measures only where it is asked for it. It changes no loss and no time.
+enum class AskedMetric {
+  kHealth,  ///< gradient norms and sizes of updates, by group and layer (engine/train/training_health.h)
 };
-NB_ENUM_NAMES(RecordKind, {RecordKind::kHealth, "health"});
+NB_ENUM_NAMES(AskedMetric, {AskedMetric::kHealth, "health"});
+using AskedMetrics = std::set<AskedMetric>;
 
-/// One request: "health", or "health:10" for every tenth step.
-struct RecordChoice {
-  RecordKind kind = RecordKind::kHealth;
-  std::optional<std::int64_t> every;  ///< steps between samples, from step 0; absent: at the steps of validations
-
-  bool operator==(const RecordChoice&) const = default;
-};
-
-std::string to_string(const RecordChoice& choice);
-/// nullopt for an unknown name, or a number of steps that is not a whole number from 1 to 10^9.
-std::optional<RecordChoice> record_choice(std::string_view text);
-/// Reads the list of requests at `key`; empty if it is absent. Throws LocatedError for unknown and repeated ones.
-std::vector<RecordChoice> read_record(JsonObject& object, const char* key);
-/// The request of this kind, or nullptr.
-const RecordChoice* find_record(const std::vector<RecordChoice>& record, RecordKind kind);
+/// Their names, in the order of the enumeration.
+std::vector<std::string> names_of(const AskedMetrics& metrics);
+/// The member "metrics", a list of names; none when it is absent. Throws LocatedError for a name that there is not.
+AskedMetrics read_asked_metrics(JsonObject& object);
+/// The member "health_every"; nullopt when it is absent. REQUIRES that `metrics` were read. Throws LocatedError for a
+/// number below 1, and where the health of training is not asked for.
+std::optional<std::int64_t> read_health_every(JsonObject& object, const AskedMetrics& metrics);
+inline constexpr std::int64_t kMaxHealthEvery = 1'000'000'000;
 
 enum class RunOutcome {
   kCompleted,    ///< all steps done

@@ -131,8 +131,8 @@ RunEvent read_samples(const Json& json) {
   const Json& values = json.at("values");
   if (!values.is_object()) throw Error(ErrorCode::kDataLoss, "the values of a samples event are no object");
   for (const auto& [name, value] : values.items()) {
-    if (!is_recorded_metric(name))
-      throw Error(ErrorCode::kDataLoss, "a samples event names \"" + name + "\", which is no recorded metric");
+    if (!is_sampled_metric(name))
+      throw Error(ErrorCode::kDataLoss, "a samples event names \"" + name + "\", which is no sampled metric");
     e.values[name] = read_number(values, name.c_str());
   }
   return e;
@@ -188,7 +188,7 @@ std::optional<StepParts> read_step_parts(const std::string& text) {
   return parts;
 }
 
-bool is_recorded_metric(std::string_view name) {
+bool is_sampled_metric(std::string_view name) {
   constexpr std::size_t kMaxLength = 200;
   return name.starts_with("health/") && name.size() <= kMaxLength &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });

@@ -66,7 +66,7 @@ struct CounterEvent {
   double value = 0.0;
 };
 
-/// Values of named metrics at one step, which the run was asked to record (RunSpec::record): stored under their names.
+/// Values of named metrics at one step, which the run was asked for (RunSpec::metrics): stored under their names.
 struct SamplesEvent {
   std::int64_t step = 0;
   std::map<std::string, double> values;  ///< by metric: "health/gradient_norm/embeddings/shared"
@@ -105,7 +105,7 @@ using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, MemoryEvent, Cou
                               TurnEvent, CheckpointEvent, FinishedEvent, FailedEvent>;
 
 /// Whether a samples event may name this metric: "health/..." in at most 200 printable ASCII characters.
-bool is_recorded_metric(std::string_view name);
+bool is_sampled_metric(std::string_view name);
 
 /// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);

@@ -1,6 +1,5 @@
 #include "core/protocol/run_spec.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "core/base/error.h"
@@ -35,39 +34,30 @@ DeviceChoice read_device(JsonObject& object) {
   object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
-std::string to_string(const RecordChoice& choice) {
-  return std::string(enum_name(choice.kind)) + (choice.every ? ":" + std::to_string(*choice.every) : "");
+std::vector<std::string> names_of(const AskedMetrics& metrics) {
+  std::vector<std::string> names;
+  for (const AskedMetric metric : metrics) names.push_back(enum_name(metric));
+  return names;
 }
 
-std::optional<RecordChoice> record_choice(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const std::optional<RecordKind> kind = enum_value<RecordKind>(std::string(text.substr(0, colon)));
-  if (!kind) return std::nullopt;
-  if (colon == std::string_view::npos) return RecordChoice{.kind = *kind, .every = std::nullopt};
-  const std::string number(text.substr(colon + 1));
-  constexpr std::size_t kMaxDigits = 9;
-  if (number.empty() || number.size() > kMaxDigits || number.find_first_not_of("0123456789") != std::string::npos)
-    return std::nullopt;
-  const std::int64_t every = std::stoll(number);
-  return every < 1 ? std::nullopt : std::optional(RecordChoice{.kind = *kind, .every = every});
-}
-
-std::vector<RecordChoice> read_record(JsonObject& object, const char* key) {
-  std::vector<RecordChoice> record;
-  for (const std::string& text : object.strings_or_empty(key)) {
-    const std::optional<RecordChoice> choice = record_choice(text);
-    if (!choice) object.fail(key, "expected \"health\" or \"health:N\" for every N steps, got \"" + text + "\"");
-    if (find_record(record, choice->kind) != nullptr)
-      object.fail(key, std::string(enum_name(choice->kind)) + " appears twice; keep one of them");
-    record.push_back(*choice);
+AskedMetrics read_asked_metrics(JsonObject& object) {
+  AskedMetrics metrics;
+  for (const std::string& name : object.strings_or_empty("metrics")) {
+    const std::optional<AskedMetric> metric = enum_value<AskedMetric>(name);
+    if (!metric)
+      object.fail("metrics", "expected " + expected_names<AskedMetric>() + ", got \"" + name + "\"" +
+                                 suggestion(name, enum_names<AskedMetric>()));
+    metrics.insert(*metric);
   }
-  return record;
+  return metrics;
 }
 
-const RecordChoice* find_record(const std::vector<RecordChoice>& record, RecordKind kind) {
-  const auto found =
-      std::find_if(record.begin(), record.end(), [&](const RecordChoice& choice) { return choice.kind == kind; });
-  return found == record.end() ? nullptr : &*found;
+std::optional<std::int64_t> read_health_every(JsonObject& object, const AskedMetrics& metrics) {
+  if (object.find("health_every") == nullptr) return std::nullopt;
+  const std::int64_t every = object.integer("health_every", 1, kMaxHealthEvery);
+  if (!metrics.contains(AskedMetric::kHealth))
+    object.fail("health_every", "it is for the metric \"health\", which \"metrics\" does not name");
+  return every;
 }
 
 Json to_json(const RunSpec& spec) {
@@ -79,11 +69,12 @@ Json to_json(const RunSpec& spec) {
   if (spec.kernels != KernelChoice::kFused) json["kernels"] = enum_name(spec.kernels);
   if (spec.device != kCpuDevice) json["device"] = to_string(spec.device);
   if (spec.communicator != CommunicatorChoice::kAuto) json["communicator"] = enum_name(spec.communicator);
+  if (!spec.metrics.empty()) json["metrics"] = names_of(spec.metrics);
+  if (spec.health_every) json["health_every"] = *spec.health_every;
   if (spec.vocabulary) json["vocabulary"] = *spec.vocabulary;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
-  for (const RecordChoice& choice : spec.record) json["record"].push_back(to_string(choice));
   if (spec.operation) json["operation"] = changed_settings(*spec.operation);
   if (!spec.mock.is_null()) json["mock"] = spec.mock;
   if (!spec.external.is_null()) json["external"] = spec.external;
@@ -107,13 +98,14 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.pin_threads = object.boolean_or("pin_threads", false);
   spec.kernels = object.enumeration_or("kernels", spec.kernels);
   spec.communicator = object.enumeration_or("communicator", spec.communicator);
+  spec.metrics = read_asked_metrics(object);
+  spec.health_every = read_health_every(object, spec.metrics);
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
   spec.vocabulary = optional_string(object, "vocabulary");
   spec.init_file = optional_string(object, "init_file");
   spec.trace_file = optional_string(object, "trace_file");
   spec.profile_file = optional_string(object, "profile_file");
-  spec.record = read_record(object, "record");
   if (const Json* operation = object.find("operation"))
     spec.operation = read_operation_spec(*operation, source + "#/operation");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;

@@ -29,13 +29,14 @@ struct RunSpec {
   bool pin_threads = false;  ///< each thread is pinned to one processor
   KernelChoice kernels = KernelChoice::kFused;
   CommunicatorChoice communicator = CommunicatorChoice::kAuto;
+  AskedMetrics metrics;
+  std::optional<std::int64_t> health_every;  ///< steps between samples of health; absent: at the steps of validations
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> vocabulary;    ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set
   std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
   std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
-  std::vector<RecordChoice> record;         ///< what the run records on request; no part of its identity
   std::optional<OperationSpec> operation;   ///< measured instead of training; `config` is then that of its last arm
   Json mock;                                ///< settings of the mock engine; null for real engines
   Json external;                            ///< command of an external trainer, for its adapter; null for our engine

@@ -73,9 +73,9 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
   set_threads();
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
-  if (const RecordChoice* choice = find_record(spec.record, RecordKind::kHealth);
-      choice != nullptr && communicator_.rank() == 0)
-    health_.emplace(*choice, config_.run.val_every, config_.run.stop_after, model_.parameters(), *optimizers_);
+  if (spec.metrics.contains(AskedMetric::kHealth) && communicator_.rank() == 0)
+    health_.emplace(spec.health_every.value_or(config_.run.val_every), config_.run.stop_after, model_.parameters(),
+                    *optimizers_);
   if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
   if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps, device.make_marks());
 }
@@ -327,10 +327,10 @@ void Trainer::warm_up() {
 /// What reads all gradients does so in one process.
 void Trainer::refuse_partial_gradients() const {
   const bool traces = spec_.trace_file && !config_.run.gradient_steps.empty();
-  const bool records = find_record(spec_.record, RecordKind::kHealth) != nullptr;
-  if ((!traces && !records) || !has_update_owners(config_, communicator_.size())) return;
+  const bool measures = spec_.metrics.contains(AskedMetric::kHealth);
+  if ((!traces && !measures) || !has_update_owners(config_, communicator_.size())) return;
   throw Error(ErrorCode::kConflict,
-              std::string(traces ? "a trace of gradients" : "the record of health") +
+              std::string(traces ? "a trace of gradients" : "the metric health") +
                   " needs them all in one process; set /distributed/gradient_sums to \"all_processes\"");
 }
 

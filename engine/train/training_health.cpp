@@ -69,9 +69,9 @@ std::string health_layer(const std::string& name) {
   return name.substr(kBlocks.size(), name.find('.', kBlocks.size()) - kBlocks.size());
 }
 
-TrainingHealth::TrainingHealth(const RecordChoice& choice, std::int64_t val_every, std::int64_t steps,
-                               const Parameters& parameters, const OptimizerSet& optimizers)
-    : every_(choice.every.value_or(val_every)), last_(steps - 1), parameters_(parameters), optimizers_(optimizers) {}
+TrainingHealth::TrainingHealth(std::int64_t every, std::int64_t steps, const Parameters& parameters,
+                               const OptimizerSet& optimizers)
+    : every_(every), last_(steps - 1), parameters_(parameters), optimizers_(optimizers) {}
 
 bool TrainingHealth::is_due(std::int64_t step) const {
   return step % every_ == 0 || step == last_;

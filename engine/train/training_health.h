@@ -1,4 +1,4 @@
-/// The health of training at the steps that a run was asked to record (RunSpec::record): how large gradients are, and
+/// The health of training at the steps where a run was asked for it (RunSpec::metrics): how large gradients are, and
 /// how far an update moves the weights, by group and layer. It reads and changes nothing that is trained. Not
 /// thread-safe.
 #pragma once
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/protocol/run_choices.h"
 #include "engine/nn/parameters.h"
 #include "engine/optim/optimizer_set.h"
 
@@ -32,10 +31,8 @@ std::string health_layer(const std::string& name);
 /// Weights are what the optimisers update: the masters of parameters that have some.
 class TrainingHealth {
  public:
-  /// Samples every choice.every steps, else at those divisible by `val_every`, and always at the last step. Keeps
-  /// references.
-  TrainingHealth(const RecordChoice& choice, std::int64_t val_every, std::int64_t steps, const Parameters& parameters,
-                 const OptimizerSet& optimizers);
+  /// Samples steps divisible by `every`, and always the last. Keeps references.
+  TrainingHealth(std::int64_t every, std::int64_t steps, const Parameters& parameters, const OptimizerSet& optimizers);
 
   bool is_due(std::int64_t step) const;
   /// Call when the step's gradients are complete, before the update. Copies the weights.

@@ -128,7 +128,8 @@ std::vector<CellForecast> cells_of(const suites::Plan& plan, const results::Stor
     }
     ++cell.planned;
     if (options.is_fresh) continue;
-    const bool is_stored = store != nullptr && store->find_evidence(run.digest, /*needs_times=*/true, recorded_by(run)).has_value();
+    const bool is_stored =
+        store != nullptr && store->find_evidence(run.digest, suites::needed_evidence(run)).has_value();
     if (is_stored || !digests.insert(run.digest).second) ++cell.reused;
   }
   return cells;

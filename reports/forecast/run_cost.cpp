@@ -152,7 +152,7 @@ bool is_alike(const results::RunRecord& run, const suites::Plan& plan) {
 std::map<std::string, double> own_seconds(const results::Store& store, const suites::Plan& plan) {
   std::map<std::string, std::vector<double>> seconds;
   for (const suites::PlannedRun& planned : plan.runs) {
-    const std::optional<std::int64_t> id = store.find_evidence(planned.digest, /*needs_times=*/false);
+    const std::optional<std::int64_t> id = store.find_evidence(planned.digest, {.times = false});
     if (!id) continue;
     const results::RunRecord run = store.run(*id);
     const auto wall_s = results::used_seconds(store.run_facts(*id), run.started_at, run.finished_at.value_or(""));

@@ -12,6 +12,7 @@
 #include "core/data/data_loader.h"
 #include "core/data/token_shard.h"
 #include "results/identity.h"
+#include "results/metric.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/wording.h"
@@ -83,7 +84,8 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
   spec.kernels = plan.suite.kernels;
-  if (!cell.operation) spec.record = plan.suite.record;
+  if (!cell.operation) spec.metrics = plan.suite.metrics;
+  if (!cell.operation) spec.health_every = plan.suite.health_every;
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
@@ -115,7 +117,6 @@ results::NewRun described(const Plan& plan, const PlannedRun& run, const std::st
   if (!cell.external.is_null()) return row;
   row.device = run.spec.device;
   row.kernels = run.spec.kernels;
-  row.recorded = recorded_by(run);
   if (!run.spec.mock.is_null()) row.mock = core::safe_dump(run.spec.mock);
   return row;
 }
@@ -253,6 +254,25 @@ void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
 
 }  // namespace
 
+namespace {
+
+/// What every completed run stores that measured this.
+std::string tag_of(core::AskedMetric metric) {
+  switch (metric) {
+    case core::AskedMetric::kHealth: break;
+  }
+  return results::kGradientNorm;
+}
+
+}  // namespace
+
+results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
+  results::EvidenceNeed need{.times = needs_times};
+  for (const core::AskedMetric metric : run.spec.metrics)
+    need.metrics.push_back(tag_of(metric));
+  return need;
+}
+
 std::string config_digest(const Cell& cell) {
   if (cell.operation) return core::digest_of(core::changed_settings(*cell.operation).dump());
   return cell.external.is_null() ? cell.config.digest()
@@ -324,12 +344,6 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.messages = plan.matrix.messages;
   stored.argv = argv;
   return stored;
-}
-
-std::vector<std::string> recorded_by(const PlannedRun& run) {
-  std::vector<std::string> recorded;
-  for (const core::RecordChoice& choice : run.spec.record) recorded.push_back(to_string(choice));
-  return recorded;
 }
 
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run) {

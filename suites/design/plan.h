@@ -17,6 +17,7 @@
 #include "core/protocol/run_spec.h"
 #include "results/provenance.h"
 #include "results/records.h"
+#include "results/store.h"
 #include "suites/design/suite.h"
 
 namespace nanobench::ablations {
@@ -92,6 +93,9 @@ struct Plan {
   const Cell& cell_of(const PlannedRun& run) const { return matrix.cells[run.cell]; }
 };
 
+/// What a stored run must have to answer the planned one.
+results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times = true);
+
 /// Digest of the configuration that the cell trains with.
 std::string config_digest(const Cell& cell);
 
@@ -110,9 +114,6 @@ Plan make_plan(const Suite& suite, const Matrix& matrix, const core::DataSet& da
 
 /// The plan as the store keeps it.
 results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& argv);
-
-/// What the stored run must have recorded to answer the planned one.
-std::vector<std::string> recorded_by(const PlannedRun& run);
 
 /// The running row of one planned run.
 results::NewRun stored_run(const Plan& plan, const PlannedRun& run);

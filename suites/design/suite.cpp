@@ -238,6 +238,8 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
+constexpr const char* kNoModel = "the mock engine trains no model to measure; leave it out";
+
 /// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
   if (object.find("cells") != nullptr)
@@ -249,8 +251,10 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.threads = static_cast<int>(object.integer_or("threads", 0, 0, 4096));
   suite.device = core::read_device(object);
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
-  suite.record = core::read_record(object, "record");
+  suite.metrics = core::read_asked_metrics(object);
+  suite.health_every = core::read_health_every(object, suite.metrics);
   suite.mock = read_mock(object);
+  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoModel);
   read_cells(object, suite);
 }
 
@@ -288,11 +292,12 @@ Suite read_suite_file(const std::filesystem::path& file) {
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || !overrides.record.empty() || overrides.ranks || overrides.processes)) {
+                         overrides.kernels || overrides.metrics || overrides.health_every ||
+                         overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --record, --ranks "
-                          "or --processes; put what it needs into its command");
+                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
+                          "--health-every, --ranks or --processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
@@ -300,7 +305,15 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.threads) suite.threads = *overrides.threads;
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;
-  if (!overrides.record.empty()) suite.record = overrides.record;
+  if (overrides.metrics) suite.metrics = *overrides.metrics;
+  if (overrides.health_every) suite.health_every = overrides.health_every;
+  if (!suite.metrics.contains(core::AskedMetric::kHealth)) {
+    if (overrides.health_every)
+      throw core::Error(core::ErrorCode::kInvalidArgument, "--health-every: add --metrics health");
+    suite.health_every.reset();  // the command leaves the suite's metric out
+  }
+  if (!suite.mock.is_null() && !suite.metrics.empty())
+    throw core::Error(core::ErrorCode::kInvalidArgument, std::string("--metrics: ") + kNoModel);
   if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

@@ -65,7 +65,8 @@ struct Suite {
   int threads = 0;                                          ///< 0: all cores
   core::DeviceChoice device;                                ///< device of every run
   core::KernelChoice kernels = core::KernelChoice::kFused;  ///< kernels of every run
-  std::vector<core::RecordChoice> record;                   ///< what every training run records on request
+  core::AskedMetrics metrics;                               ///< that every run measures besides
+  std::optional<std::int64_t> health_every;                 ///< steps between samples of the metric health
   std::uint64_t order_seed = 1;                             ///< seed of the shuffled execution order
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -82,7 +83,8 @@ struct SuiteOverrides {
   std::optional<int> threads;
   std::optional<core::DeviceChoice> device;
   std::optional<core::KernelChoice> kernels;
-  std::vector<core::RecordChoice> record;  ///< empty: the suite's
+  std::optional<core::AskedMetrics> metrics;
+  std::optional<std::int64_t> health_every;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

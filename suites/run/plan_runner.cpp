@@ -39,8 +39,8 @@ PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, re
 void PlanRunner::begin() {
   find_answers();
   for (const PlannedRun& run : plan_.runs) {
-    const bool is_stored = !options_.is_own_evidence && may_reuse(run) && 
-                           store_.find_evidence(run.digest, is_timed(), recorded_by(run));
+    const bool is_stored = !options_.is_own_evidence && may_reuse(run) &&
+                           store_.find_evidence(run.digest, needed_evidence(run, is_timed()));
     has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
   observer_.on_plan(plan_, result_.plan_id, has_answer_);
@@ -100,7 +100,7 @@ ClaimAnswer PlanRunner::try_claim(std::size_t index) {
   results::NewRun row = stored_run(plan_, run);
   row.plan_id = plan_id_;
   const results::RunClaim claim = store_.claim_run(row, owner_, !may_reuse(run) || options_.is_own_evidence,
-                                                   !options_.is_machine_shared, is_timed());
+                                                   !options_.is_machine_shared, needed_evidence(run, is_timed()));
   if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
     for (const std::int64_t id : claimed->damaged) {
       observer_.on_message("run " + std::to_string(id) +

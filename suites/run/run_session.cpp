@@ -134,8 +134,6 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
     err_log_.emplace(log_files_.err);
   }
   load_.begin();
-  for (const core::RecordChoice& choice : run_.spec.record)
-    recorder_.add_facts({{results::kRecordedPrefix + enum_name(choice.kind), to_string(choice)}});
   if (place_.is_cold) recorder_.add_facts({{results::kColdCaches, "the warm-up failed"}});
   if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
   if (place_.processors.empty() || place_.seat) return;

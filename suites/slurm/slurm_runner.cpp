@@ -152,8 +152,8 @@ class SlurmSession {
     std::vector<bool> reusable(plan_.runs.size(), false);
     std::map<std::size_t, std::int64_t> evidence;
     for (const PlannedRun& run : plan_.runs) {
-      const std::optional<std::int64_t> id = 
-          is_fresh ? std::nullopt : store_.find_evidence(run.digest, /*needs_times=*/true, recorded_by(run));
+      const std::optional<std::int64_t> id =
+          is_fresh ? std::nullopt : store_.find_evidence(run.digest, needed_evidence(run));
       if (!id) continue;
       reusable[run.position] = true;
       evidence[run.position] = *id;

@@ -134,7 +134,7 @@ class Task {
     try {
       results::Store store(local.file());
       is_interrupted = run_plan(plan_of(plan_, run), store, {.keeps_logs = false}, observer_).is_interrupted;
-      is_interrupted = is_interrupted && !store.find_evidence(run.digest);
+      is_interrupted = is_interrupted && !store.find_evidence(run.digest, needed_evidence(run));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) throw;
       store_trouble(run, error.what());

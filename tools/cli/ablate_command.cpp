@@ -268,7 +268,8 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   if (overrides.threads) json["threads"] = *overrides.threads;
   if (overrides.device) json["device"] = to_string(*overrides.device);
   if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);
-  for (const core::RecordChoice& choice : overrides.record) json["record"].push_back(to_string(choice));
+  if (overrides.metrics) json["metrics"] = core::names_of(*overrides.metrics);
+  if (overrides.health_every) json["health_every"] = *overrides.health_every;
   if (!request.engine.empty()) json["engine"] = engine_of(request.engine);
   return json;
 }

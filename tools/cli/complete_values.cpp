@@ -302,7 +302,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
-          {{"", "--record"}, choices(enum_names<core::RecordKind>())},
+          {{"", "--metrics"}, list_of(choices(enum_names<core::AskedMetric>()))},
           {{"", "--data"}, choices({"synthetic", "text:", "shards:"}), kFiles},
           {{"", "--design"}, choices(enum_names<results::Design>())},
           {{"", "--engine"}, choices({"native", "mock"})},

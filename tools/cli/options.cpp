@@ -86,26 +86,32 @@ void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& ke
       ->type_name("KIND");
 }
 
-void add_record_option(CLI::App& command, std::vector<core::RecordChoice>& record) {
-  const auto take = [&record](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      const std::optional<core::RecordChoice> choice = core::record_choice(text);
-      if (!choice) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "--record " + text + ": expected health, or health:N for every N steps (1 to 999999999)");
+void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& metrics) {
+  const auto take = [&metrics](const std::string& text) {
+    core::AskedMetrics asked;
+    for (const std::string& name : text == "none" ? std::vector<std::string>{} : parts_of("--metrics", text)) {
+      const std::optional<core::AskedMetric> metric = enum_value<core::AskedMetric>(name);
+      if (!metric) {
+        throw Error(ErrorCode::kInvalidArgument, "--metrics: expected none or " + expected_names<core::AskedMetric>() +
+                                                     ", got \"" + name + "\"" +
+                                                     core::suggestion(name, enum_names<core::AskedMetric>()));
       }
-      if (core::find_record(record, choice->kind) != nullptr)
-        throw Error(ErrorCode::kInvalidArgument, "--record " + text + ": it is given twice; keep one of them");
-      record.push_back(*choice);
+      asked.insert(*metric);
     }
+    metrics = asked;
   };
   command
-      .add_option_function<std::vector<std::string>>(
-          "--record", take,
-          "Record more than losses and times. health: gradient norms and sizes of updates, by group and layer, at the "
-          "steps of validations; health:N at every N steps")
-      ->type_name("NAME[:N]")
-      ->allow_extra_args(false);
+      .add_option_function<std::string>("--metrics", take,
+                                        "What every run measures besides. health: gradient norms and sizes of "
+                                        "updates, by group and layer; none")
+      ->type_name("NAME[,NAME...]");
+}
+
+void add_health_option(CLI::App& command, std::optional<std::int64_t>& every) {
+  command
+      .add_option("--health-every", every, "Steps between samples of health (default: those between validations)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, core::kMaxHealthEvery).description(""));
 }
 
 void add_json_option(CLI::App& command, bool& is_json) {

@@ -24,8 +24,10 @@ void add_participant_options(CLI::App& command, std::optional<std::int64_t>& ran
 /// --device: cpu, cuda or cuda:N
 void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& device);
 void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels);
-/// --record NAME[:N], which may be repeated
-void add_record_option(CLI::App& command, std::vector<core::RecordChoice>& record);
+/// --metrics: what every run measures besides; "none" where a suite asks and the command does not want it.
+void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& metrics);
+/// --health-every N
+void add_health_option(CLI::App& command, std::optional<std::int64_t>& every);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 /// --notes, for commands whose tables fold notes

@@ -136,7 +136,8 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
       ->check(CLI::Range(0, 4096).description(""));
   add_device_option(command, settings.device);
   add_kernels_option(command, settings.kernels);
-  add_record_option(command, settings.record);
+  add_metrics_option(command, settings.metrics);
+  add_health_option(command, settings.health_every);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -148,7 +149,8 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   overrides.threads = settings.threads;
   overrides.device = settings.device;
   overrides.kernels = settings.kernels;
-  overrides.record = settings.record;
+  overrides.metrics = settings.metrics;
+  overrides.health_every = settings.health_every;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;

@@ -17,7 +17,8 @@
 
 namespace nanobench::tools {
 
-/// --scale, --seeds, --data, --threads, --device, --kernels, --record, --ranks and --processes, which override a suite.
+/// --scale, --seeds, --data, --threads, --device, --kernels, --metrics, --health-every, --ranks and --processes, which
+/// override a suite.
 struct SuiteSettings {
   std::string scale;
   std::string seeds;
@@ -25,7 +26,8 @@ struct SuiteSettings {
   std::optional<int> threads;
   std::optional<core::DeviceChoice> device;
   std::optional<core::KernelChoice> kernels;
-  std::vector<core::RecordChoice> record;
+  std::optional<core::AskedMetrics> metrics;
+  std::optional<std::int64_t> health_every;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };

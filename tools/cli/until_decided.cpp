@@ -117,7 +117,8 @@ double seconds_to_do(const results::Store& store, const suites::Plan& plan, int 
   double sum = 0.0;
   for (const suites::PlannedRun& run : plan.runs) {
     const auto known = seconds.find(plan.cell_of(run).label);
-    if (known != seconds.end() && !store.find_evidence(run.digest, jobs == 1, recorded_by(run))) sum += known->second;
+    if (known != seconds.end() && !store.find_evidence(run.digest, suites::needed_evidence(run, jobs == 1)))
+      sum += known->second;
   }
   return sum / jobs;
 }

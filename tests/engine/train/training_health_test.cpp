@@ -1,4 +1,4 @@
-// The record of health: norms against the golden gradients and against plain loops, and what it leaves alone.
+// The health of training: norms against the golden gradients and against plain loops, and what it leaves alone.
 #include "engine/train/training_health.h"
 
 #include <gtest/gtest.h>
@@ -26,8 +26,9 @@ std::map<std::int64_t, Metrics> samples_of(const EventLog& log) {
   return samples;
 }
 
-RunSpec recorded(RunSpec spec, std::optional<std::int64_t> every) {
-  spec.record = {{.kind = RecordKind::kHealth, .every = every}};
+RunSpec with_health(RunSpec spec, std::optional<std::int64_t> every) {
+  spec.metrics = {AskedMetric::kHealth};
+  spec.health_every = every;
   return spec;
 }
 
@@ -61,7 +62,7 @@ TEST_P(HealthOfGoldenRun, HasTheNormsOfTheGoldenGradients) {
   const std::filesystem::path folder = golden_case(GetParam());
   const Json truth = read_json_file(folder / "expected.json").at("float64").at("gradients");
   for (const auto& [dtype, tolerance] : {std::pair("float64", 1e-11), std::pair("float32", 2e-4)}) {
-    const RunSpec spec = recorded(golden_spec(folder, dtype), 1);
+    const RunSpec spec = with_health(golden_spec(folder, dtype), 1);
     const std::map<std::string, ParameterGroup> groups = groups_of(spec.config);
     std::map<std::int64_t, Metrics> samples = samples_of(train_to_the_end(spec));
     ASSERT_EQ(samples.size(), static_cast<std::size_t>(spec.config.run.stop_after));
@@ -105,7 +106,7 @@ struct HandMadeStep {
 
 void expect_ratios_by_loop(const TrainConfig& config, at::ScalarType dtype, double tolerance) {
   HandMadeStep made(config, dtype);
-  TrainingHealth health({.kind = RecordKind::kHealth, .every = 1}, 10, 10, made.model.parameters(), *made.optimizers);
+  TrainingHealth health(1, 10, made.model.parameters(), *made.optimizers);
   const std::vector<at::Tensor> before = made.optimizers->weights();
   std::vector<at::Tensor> copies;
   for (const at::Tensor& weight : before) copies.push_back(weight.clone());
@@ -148,7 +149,7 @@ TEST(TrainingHealth, HasTheUpdatesOfAllGroupsOverTheirWeights) {
 TEST(TrainingHealth, AnAdamsFirstUpdateIsItsRateForEachNumber) {
   const TinyRun run;
   HandMadeStep made(run.spec(1).config, at::kDouble);
-  TrainingHealth health({.kind = RecordKind::kHealth, .every = 1}, 10, 10, made.model.parameters(), *made.optimizers);
+  TrainingHealth health(1, 10, made.model.parameters(), *made.optimizers);
   health.before_update();
   double square = 0.0, numbers = 0.0;
   for (const Parameter& parameter : made.model.parameters().all()) {
@@ -169,7 +170,7 @@ TEST(TrainingHealth, TheFlowIsTheSmallestLayersGradientPerWeightOverTheLargest) 
     const bool is_of_layer_3 = parameter.name.rfind("blocks.3.", 0) == 0;
     parameter.tensor.mutable_grad().fill_(is_of_layer_3 ? 0.5 : 2.0);
   }
-  TrainingHealth health({.kind = RecordKind::kHealth, .every = 1}, 10, 10, made.model.parameters(), *made.optimizers);
+  TrainingHealth health(1, 10, made.model.parameters(), *made.optimizers);
   health.before_update();
   EXPECT_DOUBLE_EQ(health.after_update().at("health/gradient_flow"), 0.25);
 }
@@ -178,7 +179,7 @@ TEST(TrainingHealth, IsSampledAtTheStepsThatWereAskedForAndAtTheLast) {
   const TinyRun run;  // four steps, a validation at every second
   const auto steps = [&](std::optional<std::int64_t> every) {
     std::set<std::int64_t> at;
-    for (const auto& [step, values] : samples_of(train_to_the_end(recorded(run.spec(1), every)))) at.insert(step);
+    for (const auto& [step, values] : samples_of(train_to_the_end(with_health(run.spec(1), every)))) at.insert(step);
     return at;
   };
   EXPECT_EQ(steps(std::nullopt), (std::set<std::int64_t>{0, 2, 3}));
@@ -192,7 +193,7 @@ TEST(TrainingHealth, ChangesNoBitOfTheTraining) {
   for (const KernelChoice kernels : {KernelChoice::kFused, KernelChoice::kReference}) {
     RunSpec spec = run.spec(1);
     spec.kernels = kernels;
-    EXPECT_EQ(step_losses(recorded(spec, 1)), step_losses(spec));
+    EXPECT_EQ(step_losses(with_health(spec, 1)), step_losses(spec));
   }
 }
 
@@ -200,15 +201,15 @@ TEST(TrainingHealth, IsTheSameInSeveralProcessesThatSumAllGradients) {
   const TinyRun run;
   RunSpec two = run.spec(2);
   two.config.distributed.gradient_sums = GradientSums::kAllProcesses;
-  const std::map<std::int64_t, Metrics> alone = samples_of(train_to_the_end(recorded(run.spec(1), 1)));
-  const std::map<std::int64_t, Metrics> together = samples_of(train_to_the_end(recorded(two, 1)));
+  const std::map<std::int64_t, Metrics> alone = samples_of(train_to_the_end(with_health(run.spec(1), 1)));
+  const std::map<std::int64_t, Metrics> together = samples_of(train_to_the_end(with_health(two, 1)));
   ASSERT_EQ(together.size(), alone.size());
   for (const auto& [name, value] : alone.at(0)) EXPECT_NEAR(together.at(0).at(name), value, 1e-4 * value) << name;
 }
 
 TEST(TrainingHealth, IsRefusedWhereNoProcessHasAllGradients) {
   const TinyRun run;
-  RunSpec spec = recorded(run.spec(2), 1);
+  RunSpec spec = with_health(run.spec(2), 1);
   spec.config.distributed.gradient_sums = GradientSums::kOwners;
   const std::vector<std::string> failures = play_processes(2, [&](Communicator& communicator) {
     NullMetricSink nowhere;
