@@ -136,6 +136,7 @@ struct ComparisonTable {
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
+  std::optional<double> divergence_loss = {};       ///< loss from which a run of a sweep of rates counts as diverged
   bool uses_earlier_spread = false;                 ///< earlier plans' spread of losses judges them too
   bool has_charts = false;                          ///< adds charts, for formats that show them
   bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines

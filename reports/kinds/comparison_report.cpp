@@ -494,6 +494,11 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   Document document = report_of(plan, cells, table, effects, rules, counted_costs(store, cells));
   document.next =
       next_steps(plan, cells, effects, seeds_needed(effects, final_rules_of(plan, rules)), run_seconds(store, cells));
+  if (std::optional<Section> stability = stability_section(stability_of(cells, options.divergence_loss)))
+    document.sections.push_back(std::move(*stability));
+  const bool has_parts = options.has_charts || options.has_provenance;
+  if (std::optional<Section> health = health_section(cell_health(store, cells), has_parts))
+    document.sections.push_back(std::move(*health));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
   const auto add_background = [&](std::optional<Section> section) {
     if (!section) return;

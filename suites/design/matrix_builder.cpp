@@ -104,6 +104,12 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
   matrix_.cells.push_back(std::move(cell));
 }
 
+void MatrixBuilder::ask(const std::string& label, core::AskedMetric metric) {
+  for (Cell& cell : matrix_.cells) {
+    if (cell.label == label) cell.metrics.insert(metric);
+  }
+}
+
 void MatrixBuilder::add_operation(const std::string& label, const core::OperationSpec& operation,
                                   const std::string& changed, bool is_exact) {
   if (suite_.device.is_gpu) {

@@ -47,6 +47,8 @@ class MatrixBuilder {
   /// Throws Error{kInvalidArgument} if the label already exists.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
                 const std::string& changed, std::int64_t arm = 0);
+  /// The runs of this cell measure `metric` too. REQUIRES that the cell exists.
+  void ask(const std::string& label, core::AskedMetric metric);
   /// A cell that measures an operation.
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);

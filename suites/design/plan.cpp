@@ -84,8 +84,11 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
   spec.kernels = plan.suite.kernels;
-  if (!cell.operation) spec.metrics = plan.suite.metrics;
-  if (!cell.operation) spec.health_every = plan.suite.health_every;
+  if (!cell.operation && plan.suite.mock.is_null()) {
+    spec.metrics = plan.suite.metrics;
+    spec.metrics.insert(cell.metrics.begin(), cell.metrics.end());
+    if (spec.metrics.contains(core::AskedMetric::kHealth)) spec.health_every = plan.suite.health_every;
+  }
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
   if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();

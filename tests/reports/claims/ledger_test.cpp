@@ -145,13 +145,13 @@ TEST_F(LedgerTest, TheShareOfPeakIsOfTheGpusOfTheRun) {
 }
 
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const double luck = 0.1 * static_cast<double>(seed);  // shared by the seed: paired, it does not count
     add(*arms.before, seed).result = completed(3.3 + luck);
     add(*arms.after, seed).result = completed(3.2 + luck + (seed % 2 == 0 ? 0.001 : -0.001));
   }
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
   EXPECT_NEAR(entry.measured.value.value_or(0), -0.1, 1e-9);
   EXPECT_EQ(entry.measured.n, 4);
@@ -160,10 +160,10 @@ TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
 }
 
 TEST_F(LedgerTest, OneSeedDecidesNothing) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   add(*arms.before, 1).result = completed(9.0);
   add(*arms.after, 1).result = completed(3.0);
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
   EXPECT_NE(entry.reason.find("seeds"), std::string::npos) << entry.reason;
 }
@@ -202,10 +202,10 @@ TEST_F(LedgerTest, WithoutTheToolThatCountsItIsNotMeasurableHere) {
 }
 
 TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   add(*arms.before, 1).result = completed(3.3);
   add(*arms.after, 1).result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "signal 11"};
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
   EXPECT_NE(entry.reason.find("signal 11"), std::string::npos) << entry.reason;
 }
