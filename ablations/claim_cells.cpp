@@ -63,6 +63,18 @@ std::string difference_of(const ClaimMeasure& measure) {
   return text;
 }
 
+/// The cell at each of the other factors on all rates.
+std::vector<ClaimCell> rate_cells(const ClaimCell& cell) {
+  std::vector<ClaimCell> cells;
+  for (const double factor : kStableRateFactors) {
+    if (factor == 1.0) continue;
+    ClaimCell& other = cells.emplace_back(cell);
+    other.rate_factor = factor;
+    other.label += " at " + std::to_string(static_cast<int>(factor)) + " times the rates";
+  }
+  return cells;
+}
+
 /// "attention D 128 H 6 T 16384 -> 65536, ...: time_ms"
 std::string label_of(const core::OperationSpec& spec, const ClaimMeasure& measure) {
   std::string label = spec.op;
@@ -171,6 +183,12 @@ ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim) {
   const std::optional<std::int64_t> processes = processes_of(catalogue, claim);
   if (claim.measure.before) cells.before = training_cell(*claim.measure.before, processes);
   if (claim.measure.after) cells.after = training_cell(*claim.measure.after, processes);
+  for (std::optional<ClaimCell>* cell : {&cells.before, &cells.after}) {
+    if (!*cell) continue;
+    (*cell)->measures_health = claim.rule->metric == "gradient_flow";
+    if (claim.rule->metric == "stable_rate")
+      (cell == &cells.before ? cells.before_rates : cells.after_rates) = rate_cells(**cell);
+  }
   if (claim.rule->metric == "share_of_peak") cells.operation = peak_cell();
   return cells;
 }
@@ -185,8 +203,14 @@ std::vector<ClaimCell> all_cells(const ClaimCells& cells) {
   for (const std::optional<ClaimCell>* cell : {&cells.before, &cells.after, &cells.operation}) {
     if (*cell) all.push_back(**cell);
   }
-  all.insert(all.end(), cells.also.begin(), cells.also.end());
+  for (const std::vector<ClaimCell>* rates : {&cells.before_rates, &cells.after_rates, &cells.also})
+    all.insert(all.end(), rates->begin(), rates->end());
   return all;
+}
+
+core::Json rate_patch(const ClaimCell& cell) {
+  if (cell.rate_factor == 1.0) return core::Json::object();
+  return {{"schedule", {{"rate_factor", cell.rate_factor}}}};
 }
 
 std::optional<double> known_value(const Catalogue& catalogue, const Claim& claim) {

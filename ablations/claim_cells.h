@@ -2,6 +2,7 @@
 /// published figures and the settings of their configurations. Pure; thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct ClaimCell {
   std::string record;  ///< record of a training run; empty for an operation
   FeatureSettings features;
   std::optional<std::int64_t> processes;
+  double rate_factor = 1.0;      ///< on all learning rates of a training run
+  bool measures_health = false;  ///< the run must measure the metric health
   std::optional<core::OperationSpec> operation;
   bool is_exact = false;  ///< every repetition gives the same result, so one is enough
 };
@@ -29,8 +32,16 @@ struct ClaimCells {
   std::optional<ClaimCell> before;     ///< kind cells
   std::optional<ClaimCell> after;      ///< kind cells
   std::optional<ClaimCell> operation;  ///< kind benchmark: both arms; share_of_peak: the machine's matrix products
-  std::vector<ClaimCell> also;         ///< in the order of the measure's list
+  /// Metric stable_rate: the arms again at each of kStableRateFactors above 1, ascending.
+  std::vector<ClaimCell> before_rates, after_rates;
+  std::vector<ClaimCell> also;  ///< in the order of the measure's list
 };
+
+/// The factors on all rates at which stability is measured.
+inline constexpr std::array kStableRateFactors = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
+
+/// The patch that sets a training cell's factor; empty for 1.
+core::Json rate_patch(const ClaimCell& cell);
 
 /// Whether the claim needs any run, even if only a run of two processes.
 bool needs_runs(const Claim& claim);

@@ -36,6 +36,13 @@ inline constexpr const char* kValPrefix = "val/";
 inline constexpr const char* kCountSuffix = "/tokens";      ///< "val/loss_at_position/tokens": what each mean is of
 inline constexpr const char* kValClockMs = "val/clock_ms";  ///< training clock at the validation; absent while untimed
 inline constexpr const char* kPeakBytes = "memory/peak_bytes";
+/// Health of training, of runs that were asked for it (engine/train/training_health.h): norm of all averaged gradients,
+/// with "/GROUP" or "/GROUP/LAYER" that of a part.
+inline constexpr const char* kGradientNorm = "health/gradient_norm";
+inline constexpr const char* kUpdateRatio = "health/update_ratio";    ///< norm of the update over that of the weights
+inline constexpr const char* kGradientFlow = "health/gradient_flow";  ///< smallest over largest layer
+/// Peak without what was resident before there was a model: what the training itself takes. A counter of the engine.
+inline constexpr const char* kTrainingBytes = "counter/memory/training_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent
 inline constexpr const char* kUserMs = "command/user_ms";      ///< CPU time of a command that `bench` measured
 inline constexpr const char* kSystemMs = "command/system_ms";  ///< its CPU time in the kernel

@@ -26,9 +26,7 @@ double staged_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
   return factor * w + (1.0 - w) * rate.floor;
 }
 
-}  // namespace
-
-double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
+double scheduled_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
   const LearningRateConfig& rate = schedule.learning_rate;
   if (step < rate.warmup_steps) return static_cast<double>(step + 1) / static_cast<double>(rate.warmup_steps);
   const std::int64_t end = rate.covers_extension ? schedule.total_steps() : schedule.num_steps;
@@ -44,6 +42,12 @@ double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
   if (remaining > rate.cooldown_steps || rate.cooldown_steps == 0.0) return 1.0;
   const double w = remaining / rate.cooldown_steps;
   return w + (1.0 - w) * rate.floor;
+}
+
+}  // namespace
+
+double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step) {
+  return schedule.rate_factor * scheduled_rate_factor(schedule, step);
 }
 
 double muon_momentum(const ScheduleConfig& schedule, std::int64_t step) {

@@ -11,7 +11,8 @@ namespace nanobench::core {
 
 /// Factor on every group's base rate at step s. Trapezoid: (s + 1) / warmup, then 1, then a decrease over the cooldown
 /// to `floor`. Cosine: after the warm-up, a half cosine from 1 to `floor` at num_steps. Extension steps count as step
-/// 0.9999 num_steps, unless the schedule covers them and so ends with them.
+/// 0.9999 num_steps, unless the schedule covers them and so ends with them. All of it is multiplied by
+/// schedule.rate_factor.
 double learning_rate_factor(const ScheduleConfig& schedule, std::int64_t step);
 
 /// Muon momentum at step s: linear from start to end over warmup_steps, and back over the last cooldown_steps of all

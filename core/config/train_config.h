@@ -183,6 +183,7 @@ struct ScheduleConfig {
   /// its schedule covers them (#35 on).
   std::int64_t extension_steps = 0;
   LearningRateConfig learning_rate;
+  double rate_factor = 1.0;  ///< on the learning rates of all groups; a sweep of it shows which rates are stable
   MomentumConfig muon_momentum;
 
   std::int64_t total_steps() const { return num_steps + extension_steps; }

@@ -215,6 +215,8 @@ void visit_fields(Visitor& v, ScheduleConfig& c) {
   v.field({"extension_steps", "Steps after num_steps, with the last window and rate.", "steps"}, c.extension_steps, 0,
           kMaxCount);
   v.group({"learning_rate", "Factor on all learning rates over the run."}, c.learning_rate);
+  v.field({"rate_factor", "Factor on the learning rates of all groups at every step, as a sweep of stability sets it."},
+          c.rate_factor, 1e-6, 1e6);
   v.group({"muon_momentum", "Muon's momentum over the run."}, c.muon_momentum);
 }
 

@@ -2,6 +2,7 @@
 /// values.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,21 +46,26 @@ std::optional<DeviceChoice> device_choice(std::string_view text);
 DeviceChoice read_device(JsonObject& object);
 
 /// What a run measures only where it is asked for it: losses of the last validation's tokens, by group
-/// (core/data/token_groups.h). It changes no loss and no time.
+/// (core/data/token_groups.h), and the health of training. It changes no loss and no time.
 enum class AskedMetric {
   kLossAtPosition,        ///< by the place of the token before it in its document, from 1: the context that there is
   kLossByDocumentLength,  ///< by the tokens of the document
   kLossByTokenFrequency,  ///< by the target's rank in the training data: 1 is the most frequent token
+  kHealth,  ///< gradient norms and sizes of updates, by group and layer (engine/train/training_health.h)
 };
 NB_ENUM_NAMES(AskedMetric, {AskedMetric::kLossAtPosition, "loss_at_position"},
               {AskedMetric::kLossByDocumentLength, "loss_by_document_length"},
-              {AskedMetric::kLossByTokenFrequency, "loss_by_token_frequency"});
+              {AskedMetric::kLossByTokenFrequency, "loss_by_token_frequency"}, {AskedMetric::kHealth, "health"});
 using AskedMetrics = std::set<AskedMetric>;
 
 /// Their names, in the order of the enumeration.
 std::vector<std::string> names_of(const AskedMetrics& metrics);
 /// The member "metrics", a list of names; none when it is absent. Throws LocatedError for a name that there is not.
 AskedMetrics read_asked_metrics(JsonObject& object);
+/// The member "health_every"; nullopt when it is absent. REQUIRES that `metrics` were read. Throws LocatedError for a
+/// number below 1, and where the health of training is not asked for.
+std::optional<std::int64_t> read_health_every(JsonObject& object, const AskedMetrics& metrics);
+inline constexpr std::int64_t kMaxHealthEvery = 1'000'000'000;
 
 enum class RunOutcome {
   kCompleted,    ///< all steps done

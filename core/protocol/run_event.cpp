@@ -1,5 +1,6 @@
 #include "core/protocol/run_event.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -89,6 +90,11 @@ struct ToJson {
   Json operator()(const CounterEvent& e) const {
     return {{"event", "counter"}, {"name", e.name}, {"value", number(e.value)}};
   }
+  Json operator()(const SamplesEvent& e) const {
+    Json values = Json::object();
+    for (const auto& [name, value] : e.values) values[name] = number(value);
+    return {{"event", "samples"}, {"step", e.step}, {"values", std::move(values)}};
+  }
   Json operator()(const TurnEvent& e) const { return {{"event", "turn"}, {"step", e.step}}; }
   Json operator()(const WarningEvent& e) const { return {{"event", "warning"}, {"message", e.message}}; }
   Json operator()(const CheckpointEvent& e) const {
@@ -169,6 +175,18 @@ RunEvent read_buckets(const Json& json) {
   return e;
 }
 
+RunEvent read_samples(const Json& json) {
+  SamplesEvent e{.step = json.at("step").get<std::int64_t>(), .values = {}};
+  const Json& values = json.at("values");
+  if (!values.is_object()) throw Error(ErrorCode::kDataLoss, "the values of a samples event are no object");
+  for (const auto& [name, value] : values.items()) {
+    if (!is_sampled_metric(name))
+      throw Error(ErrorCode::kDataLoss, "a samples event names \"" + name + "\", which is no sampled metric");
+    e.values[name] = read_number(values, name.c_str());
+  }
+  return e;
+}
+
 RunEvent read_failed(const Json& json) {
   const auto outcome = enum_value<RunOutcome>(json.at("outcome").get<std::string>());
   if (!outcome) throw Error(ErrorCode::kDataLoss, "unknown outcome in a failed event");
@@ -210,6 +228,7 @@ RunEvent read_event(const Json& json) {
   if (kind == "memory")
     return MemoryEvent{json.at("step").get<std::int64_t>(), json.at("peak_bytes").get<std::int64_t>()};
   if (kind == "counter") return CounterEvent{json.at("name").get<std::string>(), read_number(json, "value")};
+  if (kind == "samples") return read_samples(json);
   if (kind == "turn") return TurnEvent{json.at("step").get<std::int64_t>()};
   if (kind == "warning") return WarningEvent{json.at("message").get<std::string>()};
   if (kind == "checkpoint")
@@ -245,6 +264,12 @@ std::optional<StepParts> read_step_parts(const std::string& text) {
     if (!part.empty() && part != kNoParts) parts.insert(part);
   }
   return parts;
+}
+
+bool is_sampled_metric(std::string_view name) {
+  constexpr std::size_t kMaxLength = 200;
+  return name.starts_with("health/") && name.size() <= kMaxLength &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
 std::string to_line(const RunEvent& event) {

@@ -75,6 +75,12 @@ struct BucketsEvent {
   std::vector<double> counts;  ///< what each mean is the mean of
 };
 
+/// Values of named metrics at one step, which the run was asked for (RunSpec::metrics): stored under their names.
+struct SamplesEvent {
+  std::int64_t step = 0;
+  std::map<std::string, double> values;  ///< by metric: "health/gradient_norm/embeddings/shared"
+};
+
 struct WarningEvent {
   std::string message;
 };
@@ -125,8 +131,12 @@ struct FailedEvent {
   std::string message;
 };
 
-using RunEvent = std::variant<HelloEvent, StepEvent, EvalEvent, BucketsEvent, MemoryEvent, CounterEvent, WarningEvent,
-                              TurnEvent, CheckpointEvent, ChoiceEvent, EvaluationEvent, FinishedEvent, FailedEvent>;
+using RunEvent =
+    std::variant<HelloEvent, StepEvent, EvalEvent, BucketsEvent, MemoryEvent, CounterEvent, SamplesEvent, WarningEvent,
+                 TurnEvent, CheckpointEvent, ChoiceEvent, EvaluationEvent, FinishedEvent, FailedEvent>;
+
+/// Whether a samples event may name this metric: "health/..." in at most 200 printable ASCII characters.
+bool is_sampled_metric(std::string_view name);
 
 /// The event as one line, without the newline.
 std::string to_line(const RunEvent& event);

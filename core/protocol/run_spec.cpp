@@ -52,6 +52,14 @@ AskedMetrics read_asked_metrics(JsonObject& object) {
   return metrics;
 }
 
+std::optional<std::int64_t> read_health_every(JsonObject& object, const AskedMetrics& metrics) {
+  if (object.find("health_every") == nullptr) return std::nullopt;
+  const std::int64_t every = object.integer("health_every", 1, kMaxHealthEvery);
+  if (!metrics.contains(AskedMetric::kHealth))
+    object.fail("health_every", "it is for the metric \"health\", which \"metrics\" does not name");
+  return every;
+}
+
 Json to_json(const RunSpec& spec) {
   Json json = {{"protocol", kProtocolVersion},   {"run_id", spec.run_id},   {"seed", spec.seed},
                {"dtype", enum_name(spec.dtype)}, {"threads", spec.threads}, {"train_shards", spec.train_shards},
@@ -62,6 +70,7 @@ Json to_json(const RunSpec& spec) {
   if (spec.device != kCpuDevice) json["device"] = to_string(spec.device);
   if (spec.communicator != CommunicatorChoice::kAuto) json["communicator"] = enum_name(spec.communicator);
   if (!spec.metrics.empty()) json["metrics"] = names_of(spec.metrics);
+  if (spec.health_every) json["health_every"] = *spec.health_every;
   if (spec.vocabulary) json["vocabulary"] = *spec.vocabulary;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
@@ -94,6 +103,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.kernels = object.enumeration_or("kernels", spec.kernels);
   spec.communicator = object.enumeration_or("communicator", spec.communicator);
   spec.metrics = read_asked_metrics(object);
+  spec.health_every = read_health_every(object, spec.metrics);
   spec.train_shards = object.strings_or_empty("train_shards");
   spec.val_shards = object.strings_or_empty("val_shards");
   spec.vocabulary = optional_string(object, "vocabulary");

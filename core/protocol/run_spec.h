@@ -34,6 +34,7 @@ struct RunSpec {
   KernelChoice kernels = KernelChoice::kFused;
   CommunicatorChoice communicator = CommunicatorChoice::kAuto;
   AskedMetrics metrics;
+  std::optional<std::int64_t> health_every;  ///< steps between samples of health; absent: at the steps of validations
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
   std::optional<std::string> vocabulary;  ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set

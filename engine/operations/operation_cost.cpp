@@ -29,6 +29,7 @@ class Reporter : public c10::MemoryReportingInfoBase {
   }
   bool memoryProfilingEnabled() const override { return true; }
   std::int64_t peak() const { return peak_; }
+  std::int64_t held() const { return held_; }
 
  private:
   std::int64_t held_ = 0;
@@ -47,6 +48,10 @@ AllocationMeter::~AllocationMeter() = default;
 
 std::int64_t AllocationMeter::peak_bytes() const {
   return state_->reporter->peak();
+}
+
+std::int64_t AllocationMeter::held_bytes() const {
+  return state_->reporter->held();
 }
 
 namespace {

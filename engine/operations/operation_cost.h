@@ -24,6 +24,8 @@ class AllocationMeter {
   AllocationMeter& operator=(const AllocationMeter&) = delete;
 
   std::int64_t peak_bytes() const;
+  /// What is held now.
+  std::int64_t held_bytes() const;
 
  private:
   struct State;

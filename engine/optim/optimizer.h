@@ -65,6 +65,8 @@ class Optimizer {
   /// Several paths if groups or matrices differ; empty if this process updates nothing.
   virtual std::set<UpdatePath> paths() const = 0;
 
+  /// Momenta and moments: those tensors themselves.
+  std::vector<at::Tensor> kept_tensors() const { return state_tensors(); }
   /// Momenta and moments, for copying from one optimiser to another of the same kind and shapes.
   OptimizerState state() const;
   /// The same without copying: the tensors are those that the next step changes.
@@ -113,6 +115,8 @@ class MasterWeights {
   State state() const;
   State view() const { return {.masters = masters_, .rounds = rounds_}; }  ///< without copying
   void restore(const State& state);
+  /// In the order of the parameters.
+  const std::vector<at::Tensor>& masters() const { return masters_; }
 
  private:
   std::vector<at::Tensor> parameters_;

@@ -309,6 +309,23 @@ bool OptimizerSet::is_replayable() const {
                      [](const auto& optimizer) { return optimizer->is_replayable(); });
 }
 
+std::vector<at::Tensor> OptimizerSet::weights() const {
+  if (masters_) return masters_->masters();
+  std::vector<at::Tensor> weights;
+  for (const Parameter& parameter : parameters_.all()) weights.push_back(parameter.tensor.detach());
+  return weights;
+}
+
+OptimizerSet::StateBytes OptimizerSet::state_bytes() const {
+  StateBytes bytes;
+  for (const auto& optimizer : optimizers_) {
+    for (const at::Tensor& tensor : optimizer->kept_tensors()) bytes.moments += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  if (!masters_) return bytes;
+  for (const at::Tensor& tensor : masters_->masters()) bytes.masters += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes;
+}
+
 OptimizerSet::State OptimizerSet::state() const {
   State state{.parameters = parameters_.values(), .optimizers = {}, .masters = {}, .held = {}};
   for (const auto& optimizer : optimizers_) state.optimizers.push_back(optimizer->state());

@@ -55,6 +55,15 @@ class OptimizerSet {
   /// must keep their addresses.
   bool is_replayable() const;
 
+  /// What the optimisers update, in the order of the parameters: these themselves, or their masters.
+  std::vector<at::Tensor> weights() const;
+  /// Bytes of everything that the optimisers keep from step to step, in this process, by what it is.
+  struct StateBytes {
+    std::int64_t moments = 0;  ///< momenta and moments
+    std::int64_t masters = 0;  ///< float32 masters of bfloat16 parameters
+  };
+  StateBytes state_bytes() const;
+
   /// Copies of the parameters and of everything that steps change.
   struct State {
     std::vector<at::Tensor> parameters;

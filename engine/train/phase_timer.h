@@ -116,6 +116,14 @@ class TrainingClock {
     step_start_ = std::chrono::steady_clock::now();
   }
 
+  /// Runs `work` within a step whose time does not count it.
+  template <class Work>
+  void leave_out(Work&& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    step_start_ += std::chrono::steady_clock::now() - start;
+  }
+
   /// Milliseconds of the step that ends here.
   double end_step() {
     const double step_ms =

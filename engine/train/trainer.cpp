@@ -12,6 +12,7 @@
 #include "core/base/build_info.h"
 #include "core/base/error.h"
 #include "core/config/kernel_coverage.h"
+#include "core/config/memory_model.h"
 #include "core/config/schedule.h"
 #include "core/data/vocabulary.h"
 #include "core/hardware/driver_calls.h"
@@ -63,6 +64,7 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       turns_(turns != nullptr && turns->takes_turns() && communicator.size() == 1 && !spec.resume_file ? turns
                                                                                                        : nullptr),
       share_(config_.data.ranks, communicator.rank(), communicator.size()),
+      bytes_before_model_(resident_memory_bytes()),
       model_(config_, dtype_of(spec), device.device()),
       batches_(spec, model_.dtype(), share_, device.device()),
       marks_(device.make_marks()),
@@ -70,11 +72,14 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
       pass_(model_, config_, communicator_, phases_),
       clock_(config_.run.untimed_steps),
       cost_(config_) {
-  refuse_partial_trace();
+  refuse_partial_gradients();
   check_evaluations(spec.evaluations, config_);
   set_threads();
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
+  if (spec.metrics.contains(AskedMetric::kHealth) && communicator_.rank() == 0)
+    health_.emplace(spec.health_every.value_or(config_.run.val_every), config_.run.stop_after, model_.parameters(),
+                    *optimizers_);
   if (spec.save_file || spec.resume_file) {
     checkpoints_.emplace(CheckpointKeeper::Parts{.spec = spec_,
                                                  .model = model_,
@@ -291,10 +296,19 @@ double Trainer::train_step(std::int64_t step) {
   const CollectiveCounts before = communicator_.counts();
   const OwnLosses own = accumulate(step);
   if (trace_) trace_gradients(step);
+  const bool is_sampled = health_ && health_->is_due(step);
+  if (is_sampled) {
+    device_.synchronize();  // what the step has enqueued is part of its time
+    clock_.leave_out([&] { health_->before_update(); });
+  }
   {
     const CommunicationTimer communication(communicator_, phases_["optimizer"], phases_["communication"]);
     const PhaseTimer timer(phases_, "optimizer");
     update(step);
+  }
+  if (is_sampled) {
+    device_.synchronize();
+    clock_.leave_out([&] { sink_.report(SamplesEvent{.step = step, .values = health_->after_update()}); });
   }
   std::vector<double> losses = read_losses(own);
   profiled.reset();
@@ -335,12 +349,14 @@ void Trainer::warm_up() {
   batches_.restart();
 }
 
-void Trainer::refuse_partial_trace() const {
-  if (!spec_.trace_file || config_.run.gradient_steps.empty() || !has_update_owners(config_, communicator_.size()))
-    return;
-  throw Error(
-      ErrorCode::kConflict,
-      "a trace of gradients needs them all in one process; set /distributed/gradient_sums to \"all_processes\"");
+/// What reads all gradients does so in one process.
+void Trainer::refuse_partial_gradients() const {
+  const bool traces = spec_.trace_file && !config_.run.gradient_steps.empty();
+  const bool measures = spec_.metrics.contains(AskedMetric::kHealth);
+  if ((!traces && !measures) || !has_update_owners(config_, communicator_.size())) return;
+  throw Error(ErrorCode::kConflict,
+              std::string(traces ? "a trace of gradients" : "the metric health") +
+                  " needs them all in one process; set /distributed/gradient_sums to \"all_processes\"");
 }
 
 void Trainer::trace_gradients(std::int64_t step) {
@@ -476,6 +492,24 @@ bool Trainer::evaluate(std::int64_t steps) {
                             [this] { return stop_.load(); });
 }
 
+/// What the configuration says of memory, and what the training took of the peak: all but what was resident before.
+void Trainer::report_memory(std::int64_t peak) {
+  const auto report = [&](const std::string& name, std::int64_t bytes) {
+    sink_.report(CounterEvent{"memory/" + name, static_cast<double>(bytes)});
+  };
+  const MemoryCounts counts = memory_counts(config_);
+  const std::int64_t number_bytes = spec_.dtype == Dtype::kFloat64 ? 8 : 4;
+  for (const MemoryPart part : kMemoryParts) {
+    const TypedNumbers& numbers = counts.of(part);
+    const bool is_emulated = part != MemoryPart::kActivations || !device_.is_gpu();
+    report(std::string(to_string(part)) + "_bytes",
+           is_emulated ? numbers.emulated_bytes(number_bytes) : numbers.bytes(number_bytes));
+  }
+  const std::int64_t before = device_.is_gpu() ? 0 : sum_over_processes(communicator_, bytes_before_model_);
+  report("before_model_bytes", before);
+  report("training_bytes", peak - before);
+}
+
 RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   check_replicas(model_.parameters(), communicator_);
   if (trace_) {
@@ -487,6 +521,7 @@ RunOutcome Trainer::finish(std::int64_t steps, double val_loss) {
   measure_gpu();
   if (!evaluate(steps)) return fail(RunOutcome::kInterrupted, "stopped while it was evaluated, after training");
   if (profile_) report_profile();
+  report_memory(peak);
   cost_.report(sink_, communicator_, spec_.dtype == Dtype::kFloat64 ? 8 : 4);
   if (communicator_.size() > 1) communication_.report(sink_);
   report_gpu(memory);

@@ -22,6 +22,7 @@
 #include "engine/train/run_device.h"
 #include "engine/train/run_profile.h"
 #include "engine/train/step_graph.h"
+#include "engine/train/training_health.h"
 
 namespace nanobench::core {
 
@@ -74,7 +75,8 @@ class Trainer {
   void report_calls();
   void measure_gpu();
   std::int64_t peak_bytes() const;
-  void refuse_partial_trace() const;
+  void refuse_partial_gradients() const;
+  void report_memory(std::int64_t peak);
   void trace_gradients(std::int64_t step);
   void save_checkpoint(std::int64_t step);
   StepWindows windows_of(std::int64_t step) const;
@@ -91,6 +93,7 @@ class Trainer {
   const RunDevice& device_;
   TurnGate* turns_;  ///< null: every step may be taken
   RankShare share_;
+  std::int64_t bytes_before_model_;  ///< resident set of this process, before there is a model
   GPT model_;
   BatchSource batches_;
   std::unique_ptr<DeviceMarks> marks_;  ///< GPU only
@@ -102,6 +105,7 @@ class Trainer {
   TrainingClock clock_;
   std::optional<Trace> trace_;
   std::optional<RunProfile> profile_;
+  std::optional<TrainingHealth> health_;
   CostMeter cost_;
   CommunicationMeter communication_;
   std::optional<CheckpointKeeper> checkpoints_;  ///< only where some are written or read

@@ -6,6 +6,7 @@
 
 #include "core/protocol/operation_spec.h"
 #include "reports/comparison/bucket_losses.h"
+#include "reports/comparison/health.h"
 #include "reports/stats/estimate.h"
 #include "results/metric.h"
 
@@ -127,14 +128,17 @@ namespace {
 
 constexpr const char* kDefaultScale = "nano";
 
-bool is_completed(const CellMeasures& cell) {
-  return std::any_of(cell.runs.begin(), cell.runs.end(), [](const RunMeasure& run) { return run.run.is_completed(); });
+/// A run that diverges is an answer too, where rates are swept.
+bool has_ended(const CellMeasures& cell, bool may_diverge) {
+  return std::any_of(cell.runs.begin(), cell.runs.end(), [&](const RunMeasure& run) {
+    return run.run.is_completed() || (may_diverge && run.run.is_evidence());
+  });
 }
 
 bool has_cells(const ClaimPlan& plan, const std::vector<ablations::ClaimCell>& cells, bool needs_runs) {
   return std::all_of(cells.begin(), cells.end(), [&](const ablations::ClaimCell& cell) {
     const auto found = plan.cells.find(cell.label);
-    return found != plan.cells.end() && (!needs_runs || is_completed(found->second));
+    return found != plan.cells.end() && (!needs_runs || has_ended(found->second, cell.rate_factor != 1.0));
   });
 }
 
@@ -201,6 +205,7 @@ BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric
       if (const auto found = phases.find(phase); found != phases.end()) value = found->second;
     }
     if (metric == kLossAtLongPositions) value = loss_at_long_positions(*store_, run.run.id);
+    if (metric == "gradient_flow") value = health_mean(*store_, run.run.id, results::kGradientFlow);
     if (value) values[run.run.seed] = *value;
   }
   return values;
@@ -220,7 +225,8 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
       const auto found = by_seed.find(reference.run.seed);
       const RunMeasure* const run = completed_run(cell, reference.run.seed);
       if (found == by_seed.end() || run == nullptr) continue;
-      if (!is_mean_loss(metric) && !share_machine(*run, reference)) continue;
+      const bool is_anywhere = is_mean_loss(metric) || metric == "gradient_flow";
+      if (!is_anywhere && !share_machine(*run, reference)) continue;
       if (is_ratio(form) && !(found->second > 0.0)) return std::nullopt;
       entry = is_ratio(form) ? std::log(found->second) : found->second;
     }

@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/stability.h"
 #include "reports/stats/loss_curve.h"
 
 namespace nanobench::reports {
@@ -45,7 +46,8 @@ BySeed on_one_machine(const BySeed& values, const CellMeasures& cell, const Cell
 }
 
 bool is_time(const std::string& metric) {
-  return !is_mean_loss(metric) && metric != "final_val_loss_sd" && metric != "peak_bytes";
+  return !is_mean_loss(metric) && metric != "final_val_loss_sd" && metric != "peak_bytes" &&
+         metric != "gradient_flow" && metric != "stable_rate";
 }
 
 const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
@@ -71,9 +73,11 @@ class CellMetrics {
   MeasuredNumber time_to_target(std::string& reason) const;
   MeasuredNumber share_of_peak() const;
   MeasuredNumber parameter_difference() const;
+  MeasuredNumber stable_rate(std::string& reason) const;
 
   const ClaimEvidence& evidence_;
   const ablations::Claim& claim_;
+  const ablations::ClaimCells& cells_;
   const ClaimPlan& plan_;
   const CellMeasures* before_ = nullptr;
   const CellMeasures* after_ = nullptr;
@@ -84,6 +88,7 @@ CellMetrics::CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& 
                          const ablations::ClaimCells& cells, const ClaimPlan& plan)
     : evidence_(evidence),
       claim_(claim),
+      cells_(cells),
       plan_(plan),
       before_(find(plan, cells.before)),
       after_(find(plan, cells.after)),
@@ -95,6 +100,7 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   if (metric == "time_to_target_s") return time_to_target(reason);
   if (metric == "share_of_peak") return share_of_peak();
   if (metric == "rank_parameter_difference") return parameter_difference();
+  if (metric == "stable_rate") return stable_rate(reason);
   BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
   BySeed after = after_ != nullptr ? evidence_.values(*after_, metric) : BySeed();
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
@@ -178,6 +184,25 @@ MeasuredNumber CellMetrics::share_of_peak() const {
     shares[run.run.seed] = *flops / (*run.step_ms / kMsPerS) / (*peak * kGiga);
   }
   return number_of(claim_.rule->form, {}, shares);
+}
+
+/// Both arms over the swept factors, seed by seed. Where no run of either diverges, the sweep tells nothing of them.
+MeasuredNumber CellMetrics::stable_rate(std::string& reason) const {
+  std::vector<StabilityArm> arms;
+  for (const auto& [base, rates] : {std::pair(before_, &cells_.before_rates), std::pair(after_, &cells_.after_rates)}) {
+    std::vector<CellMeasures> swept;
+    if (base != nullptr) swept.push_back(*base);
+    for (const ablations::ClaimCell& cell : *rates) {
+      if (const CellMeasures* const measures = find(plan_, cell)) swept.push_back(*measures);
+    }
+    const std::optional<Stability> stability = stability_of(swept);
+    arms.push_back(stability ? stability->arms.front() : StabilityArm());
+  }
+  if (!arms[0].points.empty() && arms[0].is_open && arms[1].is_open) {
+    reason = "no run of either arm diverges at any factor up to " + format_significant(arms[0].points.back().factor, 3);
+    return {};
+  }
+  return number_of(claim_.rule->form, arms[0].stable_by_seed, arms[1].stable_by_seed);
 }
 
 /// At the end of a run the engine compares every parameter across its processes, and fails if one bit differs.
@@ -315,9 +340,10 @@ class Judge {
       request.settings = cell.features;
       request.scale = evidence_.scale();
       request.processes = cell.processes;
+      request.patch = ablations::rate_patch(cell);
       configs.push_back(ablations::resolve(catalogue_, request).config);
     }
-    if (configs.size() == 2) ablations::require_difference(configs[0], configs[1]);
+    if (configs.size() >= 2 && cells[0].rate_factor == 1.0 && cells[1].rate_factor == 1.0) ablations::require_difference(configs[0], configs[1]);
   }
 
   void measure() {
@@ -368,8 +394,11 @@ class Judge {
   bool explains_failure(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
     for (const ClaimCell& cell : cells) {
       const CellMeasures& measures = plan.cells.at(cell.label);
-      const auto completed = [](const RunMeasure& run) { return run.run.is_completed(); };
-      if (std::any_of(measures.runs.begin(), measures.runs.end(), completed)) continue;
+      const bool may_diverge = claim_.rule->metric == "stable_rate";
+      const auto has_ended = [&](const RunMeasure& run) {
+        return run.run.is_completed() || (may_diverge && run.run.is_evidence());
+      };
+      if (std::any_of(measures.runs.begin(), measures.runs.end(), has_ended)) continue;
       entry_.reason = cell.label + " has not run yet: nanobench claims --measure continues";
       for (const RunMeasure& run : measures.runs) {
         if (!run.run.result) continue;

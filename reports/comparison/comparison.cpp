@@ -28,6 +28,7 @@ struct MeasuredSamples {
   std::optional<double> mean_step_ms;  ///< for a run without a count of timed steps
   std::vector<results::Sample> val_loss;
   std::vector<results::Sample> val_clock_ms;
+  std::optional<double> training_bytes;
 };
 
 /// The value at `step`, searched from `at` on; callers ask for ascending steps.
@@ -141,6 +142,7 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
   row.median_step_ms = summarise(by_seed(cell, [](const RunMeasure& run) { return run.median_step_ms; }));
   row.tokens_per_s = summarise(by_seed(cell, [](const RunMeasure& run) { return run.tokens_per_s; }));
   row.peak_bytes = summarise(by_seed(cell, [](const RunMeasure& run) { return run.peak_bytes; }));
+  row.training_bytes = summarise(training_memories(cell));
   row.to_target = target_times(cell, target);
   row.outliers = outliers_of(cell);
   row.published_step_ms = cell.step_ms;
@@ -409,6 +411,7 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   measure.clock_samples = samples.summary.timed_samples;
   measure.step_ms = samples.mean_step_ms;
   if (result.peak_bytes && *result.peak_bytes > 0) measure.peak_bytes = static_cast<double>(*result.peak_bytes);
+  measure.training_bytes = samples.training_bytes;
   if (!result.train_ms || !std::isfinite(*result.train_ms) || !(*result.train_ms > 0.0)) return measure;
   measure.raw_clock_ms = result.train_ms;
   measure.mean_step_ms = result.mean_step_ms();
@@ -416,12 +419,20 @@ RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const s
   return measure;
 }
 
+/// Absent for runs of engines that do not report it.
+std::optional<double> training_bytes_of(const results::Store& store, const RunRecord& run) {
+  const std::vector<results::Sample> samples = store.samples(run.id, results::kTrainingBytes);
+  if (samples.empty() || !(samples.front().value > 0.0)) return std::nullopt;
+  return samples.front().value;
+}
+
 MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) {
   if (!run.is_completed()) return {};
   return {.summary = store.summary(run.id),
           .mean_step_ms = run.result->mean_step_ms() ? std::nullopt : sampled_step_ms(store, run.id),
           .val_loss = store.samples(run.id, results::kValLoss),
-          .val_clock_ms = store.samples(run.id, results::kValClockMs)};
+          .val_clock_ms = store.samples(run.id, results::kValClockMs),
+          .training_bytes = training_bytes_of(store, run)};
 }
 
 void add_facts(RunMeasure& measure, const results::Facts& facts) {
@@ -467,6 +478,10 @@ BySeed step_times(const CellMeasures& cell) {
 }
 BySeed clocks(const CellMeasures& cell) {
   return by_seed(cell, [](const RunMeasure& run) { return run.clock_ms; });
+}
+
+BySeed training_memories(const CellMeasures& cell) {
+  return by_seed(cell, [](const RunMeasure& run) { return run.training_bytes; });
 }
 
 std::map<std::string, double> published_step_ms(const ablations::Catalogue& catalogue) {

@@ -34,6 +34,7 @@ struct RunMeasure {
   std::optional<double> tokens_per_s;      ///< trained tokens over clock_ms
   std::optional<double> step_tokens;       ///< tokens that one step trains on
   std::optional<double> peak_bytes;        ///< peak of the process
+  std::optional<double> training_bytes;    ///< the same without what was resident before there was a model
   std::vector<CurvePoint> curve;           ///< validations, in order of steps
   double lowest_val_loss = 0.0;            ///< minimum of the curve; infinity if empty
   std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
@@ -75,7 +76,8 @@ std::optional<Effect> time_ratio(const CellMeasures& cell, const CellMeasures& r
 /// Values of the completed runs.
 BySeed val_losses(const CellMeasures& cell);
 BySeed step_times(const CellMeasures& cell);
-BySeed clocks(const CellMeasures& cell);  ///< RunMeasure::clock_ms
+BySeed clocks(const CellMeasures& cell);             ///< RunMeasure::clock_ms
+BySeed training_memories(const CellMeasures& cell);  ///< RunMeasure::training_bytes
 
 /// Time to the target over the completed runs of a cell.
 struct TargetTimes {
@@ -104,6 +106,7 @@ struct Comparison {
   Summary median_step_ms;
   Summary tokens_per_s;
   Summary peak_bytes;
+  Summary training_bytes;  ///< RunMeasure::training_bytes
   TargetTimes to_target;
   std::optional<Effect> to_target_change;  ///< seconds, negative: sooner; absent unless all runs of both rows reach it
   CellOutliers outliers;                   ///< flagged, but included in all of the above
@@ -133,6 +136,7 @@ struct ComparisonTable {
 struct ComparisonOptions {
   std::map<std::string, double> published_step_ms;  ///< by record id
   std::optional<double> target;                     ///< overrides the plan's
+  std::optional<double> divergence_loss = {};       ///< loss from which a run of a sweep of rates counts as diverged
   bool uses_earlier_spread = false;                 ///< earlier plans' spread of losses judges them too
   bool has_charts = false;                          ///< adds charts, for formats that show them
   bool has_provenance = false;                      ///< adds disturbed runs, commands, programs and machines

@@ -217,12 +217,14 @@ std::vector<EffectResult> judge_all(const results::PlanRecord& plan, const std::
     result.missing = cells_without_result(parts);
     result.loss = effects.loss(contrast);
     result.log_time = effects.log_time(contrast);
+    result.log_memory = effects.log_memory(contrast);
     result.other_code = other_code_of(parts);
   }
   add_lenth(results, &EffectResult::loss);
   add_lenth(results, &EffectResult::log_time);
   test_all(results, &EffectResult::loss, rules.loss_margin, rules);
   test_all(results, &EffectResult::log_time, std::log1p(rules.time_margin), rules);
+  test_all(results, &EffectResult::log_memory, std::log1p(rules.memory_margin), rules);
   for (EffectResult& result : results) {
     if (!result.other_code.empty() && result.log_time.value) result.log_time.verdict = Verdict::kInconclusive;
   }
@@ -286,6 +288,7 @@ void keep_first(MeasuredEffect& effect, Verdict at_look, int look) {
 void keep_first(EffectResult& result, const EffectResult& at_look, int look) {
   keep_first(result.loss, at_look.loss.verdict, look);
   keep_first(result.log_time, at_look.log_time.verdict, look);
+  keep_first(result.log_memory, at_look.log_memory.verdict, look);
   const bool is_decided_now = at_look.verdict && *at_look.verdict != FeatureVerdict::kInconclusive;
   if (result.decided_at_look || !is_decided_now) return;
   result.verdict = at_look.verdict;

@@ -29,6 +29,10 @@ std::optional<double> log_clock_of(const RunMeasure& run) {
   return clock ? std::optional(std::log(*clock)) : std::nullopt;
 }
 
+std::optional<double> log_memory_of(const RunMeasure& run) {
+  return run.training_bytes ? std::optional(std::log(*run.training_bytes)) : std::nullopt;
+}
+
 /// Whether all values are multiples of the unit, so that they were printed with that many digits. Whole numbers say
 /// nothing of their digits.
 bool are_rounded(const std::vector<double>& values, double unit) {
@@ -185,7 +189,7 @@ std::vector<std::uint64_t> seeds_of_cells(const std::vector<CellMeasures>& cells
 
 PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, const SpreadWeights& weights,
                          const std::optional<EarlierSpread>& earlier_loss)
-    : cells_(&cells), contrasts_(std::max(1, contrasts)), weights_(weights), loss_model_({}), log_time_model_({}) {
+    : cells_(&cells), contrasts_(std::max(1, contrasts)), weights_(weights), loss_model_({}), log_time_model_({}), log_memory_model_({}) {
   for (const std::uint64_t seed : seeds_of_cells(cells)) {
     seeds_.push_back({.seed = seed, .machine = nullptr});
     std::vector<const RunMeasure*> machines;
@@ -205,6 +209,7 @@ PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, 
   loss_model_ = PlanModel(
       losses_,
       {.prior_df = weights.loss, .family = contrasts_, .resolution = loss_resolution_, .earlier = earlier_loss});
+  log_memory_model_ = PlanModel(table_of(places_, log_memory_of), {.prior_df = 0.0, .family = contrasts_});
   log_time_model_ =
       PlanModel(log_times_, {.prior_df = weights.time, .family = contrasts_, .resolution = log_time_resolution_});
 }
@@ -311,6 +316,10 @@ MeasuredEffect PlanEffects::log_time(const results::PlanContrast& contrast) cons
   if (effect.value) return effect;
   const std::vector<ContrastPart> parts = parts_of(contrast, *cells_);
   return effect_by_cells(parts, values_of_cells(parts, log_clock_of, /*needs_one_machine=*/true));
+}
+
+MeasuredEffect PlanEffects::log_memory(const results::PlanContrast& contrast) const {
+  return fitted(log_memory_model_, contrast);
 }
 
 EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const MeasuredEffect& loss,

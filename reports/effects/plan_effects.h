@@ -33,6 +33,9 @@ class PlanEffects {
   MeasuredEffect loss(const results::PlanContrast& contrast) const;
   /// Logarithm of the training clock.
   MeasuredEffect log_time(const results::PlanContrast& contrast) const;
+  /// Logarithm of the memory that the training takes (RunMeasure::training_bytes). Judged by its own spread: memory
+  /// grows in jumps, so the cells of a plan have little in common.
+  MeasuredEffect log_memory(const results::PlanContrast& contrast) const;
 
   /// The time to the loss that the training had without the change. Every run's loss and clock become one response,
   /// seconds = loss / gain + reference * log(clock): the gain is the loss that a second of training buys at the end of
@@ -98,7 +101,7 @@ class PlanEffects {
   std::vector<Block> places_;  ///< blocks of times
   ResponseTable losses_, log_times_;
   double loss_resolution_ = 0.0, log_time_resolution_ = 0.0;
-  PlanModel loss_model_, log_time_model_;
+  PlanModel loss_model_, log_time_model_, log_memory_model_;
   std::vector<std::vector<double>> slopes_;  ///< of each cell's runs, nats per step
   double slope_squares_ = 0.0, slope_df_ = 0.0;
 };

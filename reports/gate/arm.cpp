@@ -71,6 +71,7 @@ ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   run.step_ms = measure.median_step_ms;
   run.clock_ms = measure.clock_ms;
   run.peak_bytes = measure.peak_bytes;
+  run.training_bytes = measure.training_bytes;
   run.costs = costs_of(store, measure.run.id);
   run.loss_digest = loss_digest(store, measure.run.id);
   run.disturbance = measure.disturbance;
@@ -156,6 +157,7 @@ ArmRun read_run(const Json& value, const std::string& source, const std::string&
   run.step_ms = number_of(object, "step_ms");
   run.clock_ms = number_of(object, "clock_ms");
   run.peak_bytes = number_of(object, "peak_bytes");
+  run.training_bytes = number_of(object, "training_bytes");
   if (object.has("costs")) {
     JsonObject costs = object.object("costs");
     for (const auto& [name, cost] : object.at("costs").items()) run.costs[name] = costs.number(name, 0, kLargest);
@@ -184,6 +186,7 @@ OrderedJson to_json(const ArmRun& run) {
   if (run.step_ms) json["step_ms"] = *run.step_ms;
   if (run.clock_ms) json["clock_ms"] = *run.clock_ms;
   if (run.peak_bytes) json["peak_bytes"] = *run.peak_bytes;
+  if (run.training_bytes) json["training_bytes"] = *run.training_bytes;
   if (!run.costs.empty()) json["costs"] = run.costs;
   if (!run.loss_digest.empty()) json["loss_digest"] = run.loss_digest;
   if (run.disturbance) json["disturbance"] = *run.disturbance;

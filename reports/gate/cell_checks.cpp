@@ -46,6 +46,7 @@ std::vector<MetricForm> measured_metrics(bool is_by_median) {
       {GateMetric::kLoss, "loss", "nats/token", false, &ArmRun::val_loss},
       time,
       {GateMetric::kMemory, "peak memory", "bytes", true, &ArmRun::peak_bytes},
+      {GateMetric::kTrainingMemory, "training memory", "bytes", true, &ArmRun::training_bytes},
   };
 }
 
@@ -144,6 +145,7 @@ class CellReader {
   std::vector<CellCheck> read() {
     const bool is_by_median = lacks_clock(baseline_) || lacks_clock(comparison_.candidate);
     for (const MetricForm& form : measured_metrics(is_by_median)) {
+      if (form.metric == GateMetric::kTrainingMemory && !both_have(form)) continue;
       add_measured(form);
       checks_.back().check.is_by_median = is_by_median && form.metric == GateMetric::kTime;
     }
@@ -153,6 +155,11 @@ class CellReader {
   }
 
  private:
+  /// Engines and files of earlier versions do not tell what the training took.
+  bool both_have(const MetricForm& form) const {
+    return !values_of(baseline_, form).empty() && !values_of(comparison_.candidate, form).empty();
+  }
+
   GateCheck& new_check(const MetricForm& form) {
     GateCheck& check = checks_.emplace_back().check;
     check.cell = comparison_.candidate.label;

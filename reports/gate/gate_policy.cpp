@@ -33,13 +33,14 @@ const char* to_string(GateMetric metric) {
     case GateMetric::kLoss: return "loss";
     case GateMetric::kTime: return "time";
     case GateMetric::kMemory: return "memory";
+    case GateMetric::kTrainingMemory: return "training_memory";
     case GateMetric::kCost: return "cost";
   }
   return "?";
 }
 
 std::vector<GateMetric> all_gate_metrics() {
-  return {GateMetric::kLoss, GateMetric::kTime, GateMetric::kMemory, GateMetric::kCost};
+  return {GateMetric::kLoss, GateMetric::kTime, GateMetric::kMemory, GateMetric::kTrainingMemory, GateMetric::kCost};
 }
 
 GateMetric parse_gate_metric(const std::string& name, const std::string& source) {
@@ -49,7 +50,7 @@ GateMetric parse_gate_metric(const std::string& name, const std::string& source)
     if (known.back() == name) return metric;
   }
   throw Error(ErrorCode::kInvalidArgument, source + ": unknown metric \"" + name + "\"" +
-                                               core::suggestion(name, known) + "; expected loss, time, memory or cost");
+                                               core::suggestion(name, known) + "; expected loss, time, memory, training_memory or cost");
 }
 
 MetricPolicy GatePolicy::*GatePolicy::member(GateMetric metric) {
@@ -57,6 +58,7 @@ MetricPolicy GatePolicy::*GatePolicy::member(GateMetric metric) {
     case GateMetric::kLoss: return &GatePolicy::loss;
     case GateMetric::kTime: return &GatePolicy::time;
     case GateMetric::kMemory: return &GatePolicy::memory;
+    case GateMetric::kTrainingMemory: return &GatePolicy::training_memory;
     case GateMetric::kCost: break;
   }
   return &GatePolicy::cost;
@@ -157,7 +159,8 @@ std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baselin
   if (!all_mismatch_.empty()) return all_mismatch_;
   if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
     return "the cell's configuration differs from the baseline's";
-  const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory;
+  const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory ||
+                             metric == GateMetric::kTrainingMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
   if (metric != GateMetric::kTime) return "";
   return host_mismatch_.empty() ? code_mismatch(*baseline, candidate) : host_mismatch_;

@@ -77,6 +77,7 @@ const std::optional<CheckNoise>& GateNoise::of(GateMetric metric) const {
     case GateMetric::kLoss: return loss;
     case GateMetric::kTime: return time;
     case GateMetric::kMemory:
+    case GateMetric::kTrainingMemory:
     case GateMetric::kCost: break;
   }
   return memory;

@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
 namespace {
@@ -295,6 +296,7 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   list.add("source", "file", record.source);
   head.facts = std::move(list.facts);
   document.sections.push_back(size_section(resolved.config, request.scale));
+  document.sections.back().tables.push_back(memory_table(core::memory_counts(resolved.config)));
   document.sections.emplace_back().tables.push_back(
       settings_table(catalogue, resolved, request.settings.empty() ? record.features : resolved.settings));
   document.notes = core::texts_of(resolved.messages);

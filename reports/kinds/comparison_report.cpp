@@ -146,6 +146,7 @@ std::vector<Column> columns() {
       number_column("speed_up", "speed-up"),
       number_column("to_target_s", "to target s", 1),
       number_column("peak_mib", "peak MiB", 4),
+      number_column("training_mib", "training MiB", 4),
       number_column("published_step_ms", "published ms", 2),
       number_column("published_speed_up", "published speed-up", 3),
       number_column("median_step_ms", "median step ms", 6),
@@ -167,6 +168,7 @@ std::vector<TableCell> cells_of(const Comparison& row) {
       speed_up_cell(row.step_speed_up),
       target_cell(row),
       mean_cell(in_mebibytes(row.peak_bytes), [](double mib) { return format_significant(mib, 3); }),
+      mean_cell(in_mebibytes(row.training_bytes), [](double mib) { return format_significant(mib, 3); }),
       fixed_cell(row.published_step_ms, 1),
       number_cell(row.published_speed_up, [](double value) { return format_ratio(value) + "x"; }),
       mean_cell(row.median_step_ms, milliseconds),
@@ -329,6 +331,12 @@ void add_reading_notes(Document& document, const results::PlanRecord& plan, cons
                       "them; raw step ms: as "
                       "measured. to target s: seconds of the training clock until the "
                       "validation loss first reaches the target, interpolated between validations."};
+  const auto has_training = [](const Comparison& row) { return row.training_bytes.mean.has_value(); };
+  if (std::any_of(table.rows.begin(), table.rows.end(), has_training)) {
+    document.reading.emplace_back(
+        "peak MiB: of the whole process. training MiB: the peak without what was resident before there was a model, "
+        "which is the program and its libraries.");
+  }
   const bool has_published = std::any_of(table.rows.begin(), table.rows.end(),
                                          [](const Comparison& row) { return row.published_step_ms.has_value(); });
   if (has_published) {
@@ -501,6 +509,11 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
     document.sections.push_back(evaluation_section(evaluation));
   for (Section& section : token_loss_sections(plan, judged, options.has_charts))
     document.sections.push_back(std::move(section));
+  if (std::optional<Section> stability = stability_section(stability_of(cells, options.divergence_loss)))
+    document.sections.push_back(std::move(*stability));
+  const bool has_parts = options.has_charts || options.has_provenance;
+  if (std::optional<Section> health = health_section(cell_health(store, cells), has_parts))
+    document.sections.push_back(std::move(*health));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
   if (has_all)
     for (Section& section : bucket_sections(plan, judged)) document.sections.push_back(std::move(section));

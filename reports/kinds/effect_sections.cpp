@@ -102,7 +102,7 @@ TableCell loss_cell(const MeasuredEffect& effect, const SecondOpinion& second) {
   return cell;
 }
 
-TableCell time_cell(const MeasuredEffect& effect) {
+TableCell ratio_cell(const MeasuredEffect& effect) {
   if (!effect.value) return missing_cell();
   const auto ratio = [](double value) { return std::exp(value); };
   const auto text = [&](double value) { return format_ratio(ratio(value)); };
@@ -195,13 +195,17 @@ TableCell n_cell(const EffectResult& effect) {
   return cell;
 }
 
-std::vector<Column> columns(bool has_estimates) {
+std::vector<Column> columns(bool has_estimates, bool has_memory) {
   std::vector<Column> list = {text_column("effect", "effect"), text_column("kind", "kind", 4)};
   if (has_estimates) {
     list.push_back(number_column("loss", "on val loss"));
     list.push_back(text_column("loss_verdict", "loss is", 1));
     list.push_back(number_column("time_ratio", "on training time"));
     list.push_back(text_column("time_verdict", "time is", 1));
+    if (has_memory) {
+      list.push_back(number_column("memory_ratio", "on training memory", 3));
+      list.push_back(text_column("memory_verdict", "memory is", 3));
+    }
     list.push_back(number_column("seconds", "s at equal loss"));
     list.push_back(number_column("n", "n"));
     list.push_back(wide_column("verdict", "verdict"));
@@ -275,7 +279,9 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts, co
         "A verdict at a look was decided by the boundary of that look. Later seeds do not change it.");
   }
   section.bullets = disagreements(effects);
-  Table table{.id = "effects", .columns = columns(has_estimates)};
+  const bool has_memory = std::any_of(effects.begin(), effects.end(),
+                                      [](const EffectResult& effect) { return effect.log_memory.value.has_value(); });
+  Table table{.id = "effects", .columns = columns(has_estimates, has_memory)};
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     const results::PlanContrast& contrast = contrasts[i];
     std::vector<TableCell> row = {text_cell(contrast.effect), text_cell(enum_name(contrast.kind))};
@@ -283,8 +289,12 @@ Section contrast_section(const std::vector<results::PlanContrast>& contrasts, co
       const EffectResult& effect = effects.at(i);
       row.push_back(loss_cell(effect.loss, effect.second));
       row.push_back(metric_verdict_cell(effect.loss, "better", "worse"));
-      row.push_back(time_cell(effect.log_time));
+      row.push_back(ratio_cell(effect.log_time));
       row.push_back(metric_verdict_cell(effect.log_time, "shorter", "longer"));
+      if (has_memory) {
+        row.push_back(ratio_cell(effect.log_memory));
+        row.push_back(metric_verdict_cell(effect.log_memory, "smaller", "larger"));
+      }
       row.push_back(seconds_cell(effect));
       row.push_back(n_cell(effect));
       row.push_back(verdict_cell(effect));

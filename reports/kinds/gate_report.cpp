@@ -14,7 +14,8 @@ std::string value_text(const GateCheck& check, double value) {
   switch (check.metric) {
     case GateMetric::kLoss: return format_fixed(value, 4);
     case GateMetric::kTime: return format_significant(value, 4) + " ms";
-    case GateMetric::kMemory: return format_bytes(value);
+    case GateMetric::kMemory:
+    case GateMetric::kTrainingMemory: return format_bytes(value);
     case GateMetric::kCost: break;
   }
   return format_significant(value, 6);
@@ -115,6 +116,7 @@ std::string margin_text(const GateCheck& check) {
     case GateMetric::kLoss: return format_significant(check.margin, 2) + " nats of loss";
     case GateMetric::kTime: return format_percent(check.margin, 1) + " of " + check.name;
     case GateMetric::kMemory: return format_percent(check.margin, 1) + " of peak memory";
+    case GateMetric::kTrainingMemory: return format_percent(check.margin, 1) + " of training memory";
     case GateMetric::kCost: break;
   }
   return "";

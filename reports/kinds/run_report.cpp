@@ -89,6 +89,8 @@ void add_outcome(FactList& list, const RunMeasure& measure) {
   add("train_ms", "training clock", result.train_ms, number_cell(result.train_ms, minutes));
   add("steps", "steps", result.steps, count_cell(result.steps));
   add("peak_bytes", "peak memory", result.peak_bytes, bytes_cell(result.peak_bytes));
+  add("training_bytes", "of it the training's", measure.training_bytes,
+      number_cell(measure.training_bytes, format_bytes));
   if (result.exit_code) list.add("exit_code", "engine's exit code", count_cell(*result.exit_code));
 }
 
@@ -133,6 +135,7 @@ void add_cost(Section& section, const std::map<std::string, double>& counters) {
   add("cost/visible_pairs_per_step", "visible_pairs_per_step", "visible pairs a step");
   section.facts.insert(section.facts.end(), list.facts.begin(), list.facts.end());
   if (Table table = cost_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
+  if (Table table = counted_memory_table(counters); !table.rows.empty()) section.tables.push_back(std::move(table));
 }
 
 /// The engine's counts besides the work: "communication/...", "gpu/..." (core/protocol/FORMAT.md).

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/config/memory_model.h"
 #include "reports/comparison/comparison.h"
+#include "reports/comparison/health.h"
+#include "reports/comparison/stability.h"
 #include "reports/document/document.h"
 #include "reports/effects/attribution.h"
 #include "reports/effects/counted_changes.h"
@@ -134,6 +137,14 @@ Section provenance_section(const results::Store& store, const results::PlanRecor
 
 /// Accuracies of the models, and each against its reference.
 Section evaluation_section(const Evaluation& evaluation);
+/// Gradients and updates of the cells; nullopt if no run measured them. `has_parts`: adds a row for each group and layer.
+std::optional<Section> health_section(const std::vector<CellHealth>& cells, bool has_parts);
+/// Which learning rates are stable; nullopt if the plan sweeps none.
+std::optional<Section> stability_section(const std::optional<Stability>& stability);
+/// What a configuration keeps in memory: numbers by type, and bytes. One row for each part, and one for all.
+Table memory_table(const core::MemoryCounts& counts);
+/// The same of a run's counters "memory/...", with what it measured; without rows if the run has none.
+Table counted_memory_table(const std::map<std::string, double>& counters);
 
 /// The checks of a gate, one row each.
 Table checks_table(const GateResult& result);

@@ -202,19 +202,20 @@ class ClaimMatrix {
   }
 
   ablations::Resolved resolved_cell(const ClaimCell& cell) const {
-    return builder_.resolve(cell.record, cell.features, core::Json::object(), cell.processes);
+    return builder_.resolve(cell.record, cell.features, rate_patch(cell), cell.processes);
   }
 
   /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.
   void add_cells_of(const Claim& claim) {
-    std::vector<ClaimCell> fresh;
+    std::vector<ClaimCell> wanted, fresh;
     std::vector<ablations::Resolved> resolved;
     ablations::ClaimCells cells;
     try {
       cells = ablations::cells_of(builder_.catalogue(), claim);
       if (cells.before && cells.after)
         ablations::require_difference(resolved_cell(*cells.before).config, resolved_cell(*cells.after).config);
-      for (const ClaimCell& cell : ablations::all_cells(cells)) {
+      wanted = ablations::all_cells(cells);
+      for (const ClaimCell& cell : wanted) {
         if (labels_.contains(cell.label)) continue;
         resolved.push_back(cell.operation ? ablations::Resolved() : resolved_cell(cell));
         fresh.push_back(cell);
@@ -225,8 +226,10 @@ class ClaimMatrix {
       return;
     }
     for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
-    for (const ClaimCell& cell : ablations::all_cells(cells))
+    for (const ClaimCell& cell : wanted) {
       builder_.ask_for(cell.label, ablations::asked_metrics(claim));
+      if (cell.measures_health) builder_.ask_for(cell.label, {core::AskedMetric::kHealth});
+    }
   }
 
   void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::string& changed) {

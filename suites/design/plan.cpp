@@ -88,6 +88,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   if (!cell.operation && plan.suite.mock.is_null()) {
     spec.metrics = cell.metrics;
     spec.metrics.insert(plan.suite.metrics.begin(), plan.suite.metrics.end());
+    if (spec.metrics.contains(core::AskedMetric::kHealth)) spec.health_every = plan.suite.health_every;
   }
   for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
   for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
@@ -281,10 +282,19 @@ std::map<std::string, std::string> evaluation_facts(const core::RunSpec& spec) {
   return facts;
 }
 
+namespace {
+
+/// What every completed run stores that measured this.
+std::string tag_of(core::AskedMetric metric) {
+  if (metric == core::AskedMetric::kHealth) return results::kGradientNorm;
+  return results::kValPrefix + core::enum_name(metric);
+}
+
+}  // namespace
+
 results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
   results::EvidenceNeed need{.times = needs_times};
-  for (const std::string& metric : core::names_of(run.spec.metrics))
-    need.metrics.push_back(results::kValPrefix + metric);
+  for (const core::AskedMetric metric : run.spec.metrics) need.metrics.push_back(tag_of(metric));
   need.facts = evaluation_facts(run.spec);
   return need;
 }

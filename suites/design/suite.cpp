@@ -78,15 +78,6 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
-/// What the runs of the suite do besides training.
-void read_run_settings(JsonObject& object, Suite& suite) {
-  if (object.find("run") == nullptr) return;
-  JsonObject nested = object.object("run");
-  if (nested.find("keep_weights") != nullptr)
-    suite.keep_weights = nested.enumeration<results::KeepWeights>("keep_weights");
-  nested.finish();
-}
-
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
@@ -255,10 +246,12 @@ void read_run(JsonObject& object, Suite& suite) {
     suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
   if (!suite.evaluations.empty() && !suite.mock.is_null())
     run.fail("evaluations", "the mock engine has no model that answers; use the native one");
+  if (run.find("keep_weights") != nullptr)
+    suite.keep_weights = run.enumeration<results::KeepWeights>("keep_weights");
   run.finish();
 }
 
-constexpr const char* kNoTokens = "the mock engine trains no model, so it has no losses of tokens; leave it out";
+constexpr const char* kNoModel = "the mock engine trains no model to measure; leave it out";
 
 /// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
@@ -272,10 +265,10 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.device = core::read_device(object);
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.metrics = core::read_asked_metrics(object);
+  suite.health_every = core::read_health_every(object, suite.metrics);
   suite.mock = read_mock(object);
   read_run(object, suite);
-  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoTokens);
-  read_run_settings(object, suite);
+  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoModel);
   read_cells(object, suite);
 }
 
@@ -315,11 +308,12 @@ Suite read_suite_file(const std::filesystem::path& file) {
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || overrides.metrics || overrides.ranks || overrides.processes)) {
+                         overrides.kernels || overrides.metrics || overrides.health_every ||
+                         overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
                           ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
-                          "--ranks or --processes; put what it needs into its command");
+                          "--health-every, --ranks or --processes; put what it needs into its command");
   }
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
@@ -328,8 +322,14 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.device) suite.device = *overrides.device;
   if (overrides.kernels) suite.kernels = *overrides.kernels;
   if (overrides.metrics) suite.metrics = *overrides.metrics;
+  if (overrides.health_every) suite.health_every = overrides.health_every;
+  if (!suite.metrics.contains(core::AskedMetric::kHealth)) {
+    if (overrides.health_every)
+      throw core::Error(core::ErrorCode::kInvalidArgument, "--health-every: add --metrics health");
+    suite.health_every.reset();  // the command leaves the suite's metric out
+  }
   if (!suite.mock.is_null() && !suite.metrics.empty())
-    throw core::Error(core::ErrorCode::kInvalidArgument, std::string("--metrics: ") + kNoTokens);
+    throw core::Error(core::ErrorCode::kInvalidArgument, std::string("--metrics: ") + kNoModel);
   if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

@@ -69,6 +69,7 @@ struct Suite {
   core::DeviceChoice device;                                ///< device of every run
   core::KernelChoice kernels = core::KernelChoice::kFused;  ///< kernels of every run
   core::AskedMetrics metrics;                               ///< that every run measures besides
+  std::optional<std::int64_t> health_every;                 ///< steps between samples of the metric health
   std::uint64_t order_seed = 1;                             ///< seed of the shuffled execution order
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
@@ -87,6 +88,7 @@ struct SuiteOverrides {
   std::optional<core::DeviceChoice> device;
   std::optional<core::KernelChoice> kernels;
   std::optional<core::AskedMetrics> metrics;
+  std::optional<std::int64_t> health_every;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
   std::optional<std::uint64_t> order_seed;

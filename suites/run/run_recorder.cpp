@@ -127,6 +127,12 @@ void RunRecorder::on(const core::CounterEvent& event) {
   if (core::tells_gpu_disturbance(event.name)) add_gpu_fact(event);
 }
 
+void RunRecorder::on(const core::SamplesEvent& event) {
+  if (event.step < last_samples_) check_order("samples of step", event.step, last_samples_);
+  last_samples_ = event.step;
+  for (const auto& [metric, value] : event.values) sample(track(metric), event.step, value);
+}
+
 /// The run's facts show whether it was disturbed; the largest of several values counts.
 void RunRecorder::add_gpu_fact(const core::CounterEvent& event) {
   const auto [largest, is_new] = gpu_facts_.try_emplace(event.name, event.value);

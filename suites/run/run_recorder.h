@@ -54,6 +54,7 @@ class RunRecorder {
   void on(const core::BucketsEvent& event);
   void on(const core::MemoryEvent& event);
   void on(const core::CounterEvent& event);
+  void on(const core::SamplesEvent& event);
   void on(const core::WarningEvent& event);
   void on(const core::TurnEvent&) {}
   void on(const core::CheckpointEvent& event);
@@ -92,6 +93,7 @@ class RunRecorder {
   std::int64_t timed_steps_ = 0;
   std::int64_t peak_bytes_ = 0;
   std::int64_t last_step_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_samples_ = 0;
   std::int64_t last_eval_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t last_memory_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t window_tokens_ = -1;

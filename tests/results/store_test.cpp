@@ -127,6 +127,24 @@ TEST_F(StoreTest, ReusesEvidenceUnlessFresh) {
   EXPECT_NE(std::get<Claimed>(fresh).run_id, id);
 }
 
+TEST_F(StoreTest, EvidenceWithoutANeededMetricDoesNotCountUnlessItDiverged) {
+  Store store(file());
+  const EvidenceNeed health{.metrics = {kGradientNorm}};
+  store.finish_run(claim(store, new_run()), completed());
+  EXPECT_TRUE(store.find_evidence("d1"));
+  EXPECT_FALSE(store.find_evidence("d1", health));
+  const RunClaim again = store.claim_run(new_run(), this_process(), false, false, health);
+  ASSERT_TRUE(std::holds_alternative<Claimed>(again));
+  RunBatch batch;
+  batch.samples[kGradientNorm] = {{0, 1.5}};
+  store.finish_run(std::get<Claimed>(again).run_id, completed(), batch);
+  EXPECT_EQ(store.find_evidence("d1", health), std::get<Claimed>(again).run_id);
+  RunResult diverged;
+  diverged.outcome = RunOutcome::kDiverged;
+  store.finish_run(claim(store, new_run("other")), diverged);
+  EXPECT_TRUE(store.find_evidence("other", health));
+}
+
 TEST_F(StoreTest, RunsAgainWhatFailedAndKeepsWhatDiverged) {
   Store store(file());
   for (const RunOutcome outcome : {RunOutcome::kCrashed, RunOutcome::kTimedOut, RunOutcome::kInterrupted,

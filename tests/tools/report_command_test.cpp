@@ -47,7 +47,7 @@ TEST(ReportCommand, SharesOfAFactorialAreThosePlanted) {
 
 TEST(ReportCommand, APlanOfClaimsIsTheirLedger) {
   const CommandLine shell("claims_plan");
-  shell.write("c.json", R"({"name": "c", "design": "claims", "claims": ["seed004_qk_norm_stabilizes"], "scale": "smoke",
+  shell.write("c.json", R"({"name": "c", "design": "claims", "claims": ["seed004_value_embeddings_add_capacity"], "scale": "smoke",
     "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "loss_sigma": 0.001}}})");
   const ProgramResult run = shell.run({"run", "c.json", "--quiet", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
@@ -58,7 +58,7 @@ TEST(ReportCommand, APlanOfClaimsIsTheirLedger) {
   EXPECT_EQ(report.at("kind"), "claims_ledger");
   const core::Json& rows = report.at("tables").at("claims");
   ASSERT_EQ(rows.size(), 1U) << "the claims that the plan was made for";
-  EXPECT_EQ(rows.at(0).at("claim"), "seed004_qk_norm_stabilizes");
+  EXPECT_EQ(rows.at(0).at("claim"), "seed004_value_embeddings_add_capacity");
   EXPECT_EQ(rows.at(0).at("measured").at("n"), 2);
   EXPECT_EQ(report.at("facts").at("plan_id"), 1);
   const std::string again = report.at("tables").at("reproduce").at(0).at("command").get<std::string>();

@@ -269,6 +269,7 @@ OrderedJson suite_json(SuiteRequest request, const suites::SuiteOverrides& overr
   if (overrides.device) json["device"] = to_string(*overrides.device);
   if (overrides.kernels) json["kernels"] = enum_name(*overrides.kernels);
   if (overrides.metrics) json["metrics"] = core::names_of(*overrides.metrics);
+  if (overrides.health_every) json["health_every"] = *overrides.health_every;
   if (!request.engine.empty()) json["engine"] = engine_of(request.engine);
   return json;
 }

@@ -292,7 +292,7 @@ std::vector<Rule> store_rules() {
 }
 
 std::vector<Rule> choice_rules() {
-  const Source gate_metrics = choices({"loss", "time", "memory", "cost"});
+  const Source gate_metrics = choices({"loss", "time", "memory", "training_memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
           {{"bench", "--budget"}, choices({"3s", "30s"})},
           {{"bench", "--timeout"}, choices({"30s", "10min"})},

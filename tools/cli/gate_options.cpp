@@ -109,7 +109,7 @@ void add_gate_policy_options(CLI::App& command, GatePolicyOptions& options) {
                   "Largest loss that does not matter: loss in nats; time, memory, cost, instructions as a share (3%)")
       ->type_name("METRIC=NUMBER");
   command
-      .add_option("--only", options.only, "Metrics that gate, of loss,time,memory,cost; the others are only reported")
+      .add_option("--only", options.only, "Metrics that gate, of loss,time,memory,training_memory,cost; the others are only reported")
       ->type_name("LIST");
   add_share_option(command, "--alpha", [&options](double share) { options.alpha = share; },
                    "Chance of a false regression, and of each false pass (default: 5%)", {1e-6, 0.49});
@@ -124,7 +124,7 @@ reports::GatePolicy policy_of(const GatePolicyOptions& options) {
   const std::vector<GateMetric> metrics = reports::all_gate_metrics();
   if (std::none_of(metrics.begin(), metrics.end(), [&](GateMetric metric) { return policy.of(metric).gates; }))
     throw Error(ErrorCode::kInvalidArgument,
-                "no metric of the policy gates; let at least one of loss, time, memory and cost gate");
+                "no metric of the policy gates; let at least one of loss, time, memory, training_memory and cost gate");
   if (options.alpha) policy.alpha = *options.alpha;
   if (options.min_runs) {
     if (*options.min_runs < 2) throw Error(ErrorCode::kInvalidArgument, "--least-runs: expected 2 or more");

@@ -102,9 +102,17 @@ void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& me
   };
   command
       .add_option_function<std::string>("--metrics", take,
-                                        "Losses of tokens by group, measured by the last validation: " +
+                                        "What every run measures besides: losses of the last validation's tokens by "
+                                        "group, or the health of training: " +
                                             joined(enum_names<core::AskedMetric>()) + "; none")
       ->type_name("NAME[,NAME...]");
+}
+
+void add_health_option(CLI::App& command, std::optional<std::int64_t>& every) {
+  command
+      .add_option("--health-every", every, "Steps between samples of health (default: those between validations)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, core::kMaxHealthEvery).description(""));
 }
 
 void add_json_option(CLI::App& command, bool& is_json) {

@@ -26,6 +26,8 @@ void add_device_option(CLI::App& command, std::optional<core::DeviceChoice>& dev
 void add_kernels_option(CLI::App& command, std::optional<core::KernelChoice>& kernels);
 /// --metrics: what every run measures besides; "none" where a suite asks and the command does not want it.
 void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& metrics);
+/// --health-every N
+void add_health_option(CLI::App& command, std::optional<std::int64_t>& every);
 /// --json
 void add_json_option(CLI::App& command, bool& is_json);
 /// --notes, for commands whose tables fold notes

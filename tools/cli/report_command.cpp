@@ -30,6 +30,7 @@ struct ReportOptions {
   std::string suite;
   std::optional<std::int64_t> plan;
   std::optional<double> target;
+  std::optional<double> divergence_loss;
   std::string charts;
   bool opens = false;
   bool uses_earlier_spread = false;
@@ -179,6 +180,7 @@ reports::Document document_of(const results::Store& store, const results::PlanRe
   const ablations::Catalogue catalogue = load_catalogue(options.catalogue);
   const reports::ComparisonOptions comparison{.published_step_ms = reports::published_step_ms(catalogue),
                                               .target = options.target,
+                                              .divergence_loss = options.divergence_loss,
                                               .uses_earlier_spread = options.uses_earlier_spread,
                                               .has_charts = format == Format::kHtml || !options.charts.empty(),
                                               .has_provenance = has_provenance,
@@ -216,6 +218,11 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
       ->type_name("NAME");
   command->add_option("--plan", options->plan, "Report this stored plan")->type_name("N");
   command->add_option("--target", options->target, "Validation loss of \"time to target\"")->type_name("LOSS");
+  command
+      ->add_option("--diverged-above", options->divergence_loss,
+                   "In a sweep of all rates, validation loss from which a run counts as diverged (default: its first)")
+      ->type_name("LOSS")
+      ->check(CLI::Range(0.0, 1e6).description(""));
   command
       ->add_option("--charts", options->charts,
                    "Also write the charts into this folder, as Vega-Lite and SVG; Markdown links to them")

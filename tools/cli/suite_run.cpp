@@ -156,6 +156,7 @@ void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
   add_device_option(command, settings.device);
   add_kernels_option(command, settings.kernels);
   add_metrics_option(command, settings.metrics);
+  add_health_option(command, settings.health_every);
   add_participant_options(command, settings.ranks, settings.processes);
 }
 
@@ -168,6 +169,7 @@ suites::SuiteOverrides overrides_of(const SuiteSettings& settings) {
   overrides.device = settings.device;
   overrides.kernels = settings.kernels;
   overrides.metrics = settings.metrics;
+  overrides.health_every = settings.health_every;
   overrides.ranks = settings.ranks;
   overrides.processes = settings.processes;
   return overrides;

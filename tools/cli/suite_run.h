@@ -17,8 +17,8 @@
 
 namespace nanobench::tools {
 
-/// --scale, --seeds, --data, --threads, --device, --kernels, --metrics, --ranks and --processes, which override a
-/// suite.
+/// --scale, --seeds, --data, --threads, --device, --kernels, --metrics, --health-every, --ranks and --processes, which
+/// override a suite.
 struct SuiteSettings {
   std::string scale;
   std::string seeds;
@@ -27,6 +27,7 @@ struct SuiteSettings {
   std::optional<core::DeviceChoice> device;
   std::optional<core::KernelChoice> kernels;
   std::optional<core::AskedMetrics> metrics;
+  std::optional<std::int64_t> health_every;
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> processes;
 };

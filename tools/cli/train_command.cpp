@@ -32,6 +32,8 @@ struct TrainOptions {
   std::string dtype = "float32";
   std::string trace;
   std::uint64_t seed = 1;
+  std::optional<core::AskedMetrics> metrics;
+  std::optional<std::int64_t> health_every;
   EngineOptions engine;
   bool is_json = false;
   bool is_quiet = false;
@@ -110,6 +112,10 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.seed = options.seed;
   spec.dtype = enum_value<core::Dtype>(options.dtype).value();
   options.engine.apply(spec);
+  spec.metrics = options.metrics.value_or(core::AskedMetrics{});
+  spec.health_every = options.health_every;
+  if (spec.health_every && !spec.metrics.contains(core::AskedMetric::kHealth))
+    throw Error(ErrorCode::kInvalidArgument, "--health-every: add --metrics health");
   spec.init_file = init_file(options, spec.config);
   if (!options.save.empty()) spec.save_file = writable_file("--save", options.save);
   if (!options.resume.empty()) spec.resume_file = full_path(options.resume);
@@ -219,6 +225,8 @@ void add_train_command(CLI::App& app, Session& session) {
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_option("--trace", options->trace, "Write losses, activations and gradients as JSON")->type_name("FILE");
+  add_metrics_option(*command, options->metrics);
+  add_health_option(*command, options->health_every);
   command->add_option("--seed", options->seed, "Seed of the initial parameters")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}).description(""))

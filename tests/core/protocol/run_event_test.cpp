@@ -54,6 +54,19 @@ TEST(RunEvent, StepKeepsEveryBit) {
   EXPECT_EQ(std::get<StepEvent>(round_trip(step)).train_ms, step.train_ms);
 }
 
+TEST(RunEvent, SamplesRoundTripAndNameOnlyMetricsThatAreSampled) {
+  const SamplesEvent event{.step = 7, .values = {{"health/gradient_norm", 0.1 + 0.2}, {"health/update_ratio/lm_head", NAN}}};
+  const auto read = std::get<SamplesEvent>(round_trip(event));
+  EXPECT_EQ(read.step, 7);
+  EXPECT_EQ(read.values.at("health/gradient_norm"), 0.1 + 0.2);
+  EXPECT_TRUE(std::isnan(read.values.at("health/update_ratio/lm_head")));
+  for (const char* line : {R"({"event": "samples", "step": 1, "values": {"train/loss": 1}})",
+                           R"({"event": "samples", "step": 1, "values": {"health/a b": 1}})",
+                           R"({"event": "samples", "step": 1, "values": [1]})", R"({"event": "samples", "step": 1})"}) {
+    EXPECT_THROW(parse_event_line(line), Error) << line;
+  }
+}
+
 TEST(RunEvent, NotANumberTravelsAsNull) {
   StepEvent step;
   step.loss = std::numeric_limits<double>::quiet_NaN();

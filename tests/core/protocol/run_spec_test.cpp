@@ -44,6 +44,25 @@ TEST(RunSpec, RoundTrips) {
   EXPECT_EQ(read.config.digest(), spec.config.digest());
 }
 
+TEST(RunSpec, MetricsThatAreAskedFor) {
+  RunSpec spec = sample_spec();
+  spec.metrics = {AskedMetric::kHealth};
+  spec.health_every = 25;
+  const RunSpec read = read_run_spec(to_json(spec), "run.json");
+  EXPECT_EQ(read.metrics, spec.metrics);
+  EXPECT_EQ(read.health_every, 25);
+  EXPECT_FALSE(to_json(sample_spec()).contains("metrics")) << "an older engine runs what asks for none";
+  Json json = to_json(spec);
+  json["metrics"] = {"helth"};
+  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("health"), std::string::npos);
+  json = to_json(spec);
+  json["health_every"] = 0;
+  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/health_every"), std::string::npos);
+  json = to_json(spec);
+  json.erase("metrics");
+  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/health_every"), std::string::npos);
+}
+
 TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   const RunSpec read = read_run_spec(to_json(sample_spec()), "run.json");
   EXPECT_FALSE(read.init_file);

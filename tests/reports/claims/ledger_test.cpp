@@ -33,6 +33,7 @@ class LedgerTest : public results::StoreTest {
     results::RunResult result;
     results::RunBatch batch;
     std::string no_kernel_for = "none";
+    std::string config = "{}";
   };
 
   /// One made-up run of the cell.
@@ -78,6 +79,7 @@ class LedgerTest : public results::StoreTest {
     for (std::size_t i = 0; i < made_.size(); ++i) {
       results::NewRun run = new_run("run" + std::to_string(i), made_[i].label, made_[i].seed);
       run.record.reset();
+      run.config = made_[i].config;
       run.plan_id = plan_id;
       run.position = static_cast<std::int64_t>(i);
       const auto claim = std::get<results::Claimed>(store.claim_run(run, results::this_process()));
@@ -170,13 +172,13 @@ TEST_F(LedgerTest, RunsThatWereNotAskedForPositionsJudgeNoLongContext) {
 }
 
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const double luck = 0.1 * static_cast<double>(seed);  // shared by the seed: paired, it does not count
     add(*arms.before, seed).result = completed(3.3 + luck);
     add(*arms.after, seed).result = completed(3.2 + luck + (seed % 2 == 0 ? 0.001 : -0.001));
   }
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
   EXPECT_NEAR(entry.measured.value.value_or(0), -0.1, 1e-9);
   EXPECT_EQ(entry.measured.n, 4);
@@ -184,11 +186,51 @@ TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
   EXPECT_EQ(entry.by, "4 seeds");
 }
 
+TEST_F(LedgerTest, StabilityIsJudgedByTheRatesThatDoNotDiverge) {
+  const std::string claim = "seed004_qk_norm_stabilizes";
+  EXPECT_EQ(without_runs(claim).verdict, LedgerVerdict::kNotMeasured);
+  const ablations::ClaimCells arms = cells(claim);
+  const auto add_rates = [&](const ClaimCell& base, std::vector<ClaimCell> rates, double stable) {
+    rates.insert(rates.begin(), base);
+    for (const ClaimCell& cell : rates) {
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        Made& made = add(cell, seed);
+        made.config = R"({"schedule": {"rate_factor": )" + std::to_string(cell.rate_factor) + "}}";
+        made.batch.samples[results::kValLoss] = {{0, 5.0}, {10, 3.0}};
+        made.result = completed(3.0);
+        if (cell.rate_factor > stable) made.result = {.outcome = core::RunOutcome::kDiverged};
+      }
+    }
+  };
+  add_rates(*arms.before, arms.before_rates, 2.0);
+  add_rates(*arms.after, arms.after_rates, 16.0);
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported) << entry.reason;
+  EXPECT_NEAR(entry.measured.value.value_or(0), 8.0, 1e-9);
+  EXPECT_EQ(entry.measured.n, 3);
+}
+
+TEST_F(LedgerTest, GradientFlowIsJudgedByTheHealthOfTheRunsAndNotByTheirLosses) {
+  const std::string claim = "seed003_sparse_embeddings_keep_gradient_flow";
+  EXPECT_EQ(without_runs(claim).verdict, LedgerVerdict::kNotMeasured);
+  const ablations::ClaimCells arms = cells(claim);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (const auto& [cell, flow] : {std::pair(*arms.before, 0.5), std::pair(*arms.after, 0.4)}) {
+      Made& made = add(cell, seed);
+      made.result = completed(cell.label == arms.after->label ? 2.0 : 4.0);  // a better loss proves nothing here
+      made.batch.samples[results::kGradientFlow] = {{0, flow}, {10, flow * (1.0 + 0.01 * static_cast<double>(seed))}};
+    }
+  }
+  const LedgerEntry entry = judged_claim(claim);
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kContradicted) << entry.reason;
+  EXPECT_NEAR(entry.measured.value.value_or(0), 0.8, 1e-9);
+}
+
 TEST_F(LedgerTest, OneSeedDecidesNothing) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   add(*arms.before, 1).result = completed(9.0);
   add(*arms.after, 1).result = completed(3.0);
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
   EXPECT_NE(entry.reason.find("seeds"), std::string::npos) << entry.reason;
 }
@@ -227,10 +269,10 @@ TEST_F(LedgerTest, WithoutTheToolThatCountsItIsNotMeasurableHere) {
 }
 
 TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
-  const ablations::ClaimCells arms = cells("seed004_qk_norm_stabilizes");
+  const ablations::ClaimCells arms = cells("seed004_value_embeddings_add_capacity");
   add(*arms.before, 1).result = completed(3.3);
   add(*arms.after, 1).result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "signal 11"};
-  const LedgerEntry entry = judged_claim("seed004_qk_norm_stabilizes");
+  const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
   EXPECT_NE(entry.reason.find("signal 11"), std::string::npos) << entry.reason;
 }

@@ -96,6 +96,25 @@ TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
   EXPECT_GE(*results[0].loss.adjusted_p, *results[0].loss.p);
 }
 
+TEST(Effects, MemoryIsJudgedByWhatTheTrainingTakes) {
+  Cells cells;
+  for (const auto& [label, mib] : {std::pair("base", 50.0), std::pair("without larger", 40.0), std::pair("without same", 50.1)}) {
+    cells.add(label, {}, 5);
+    for (RunMeasure& run : cells.cells.back().runs)
+      run.training_bytes = mib * 1e6 * (1.0 + 1e-4 * static_cast<double>(run.run.seed * run.run.seed % 5));
+  }
+  results::PlanRecord plan;
+  for (const char* name : {"larger", "same"}) plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
+  const std::vector<EffectResult> results = analyse_effects(plan, cells.cells);
+  EXPECT_NEAR(std::exp(*results[0].log_memory.value), 1.25, 1e-3);
+  EXPECT_EQ(results[0].log_memory.verdict, Verdict::kRegressed);
+  EXPECT_EQ(results[1].log_memory.verdict, Verdict::kUnchanged);
+  for (CellMeasures& cell : cells.cells) {
+    for (RunMeasure& run : cell.runs) run.training_bytes.reset();
+  }
+  EXPECT_FALSE(analyse_effects(plan, cells.cells)[0].log_memory.value);
+}
+
 TEST(Effects, OneRunHasNoErrorAndNoVerdict) {
   Cells cells;
   cells.add("base", {}, 1);

@@ -67,6 +67,38 @@ TEST(Gate, TheSameBitsPassWithOneRunButTimesNeedMore) {
   EXPECT_EQ(exit_code(result.answer), 3);
 }
 
+/// The training takes a fifth more, which is a small part of a process whose program takes most.
+TEST(Gate, TrainingMemoryIsJudgedWhereBothSidesKnowItAndGatesIfAsked) {
+  const auto told = [](ArmRun& run) { run.training_bytes = 5e6 * (1.0 + 0.001 * noise(run, 3)); };
+  const auto more = [](ArmRun& run) {
+    run.training_bytes = 6e6 * (1.0 + 0.001 * noise(run, 4));
+    *run.peak_bytes += 1e6 * (1.0 + 0.01 * noise(run, 5));
+  };
+  GatePolicy policy;
+  for (const GateMetric metric : all_gate_metrics()) policy.of(metric).gates = metric == GateMetric::kLoss;
+  const GateResult judged = evaluate_gate(arm_of("a", 5, told), arm_of("b", 5, more), policy, {.is_interleaved = true});
+  const GateCheck& check = check_of(judged, "training memory");
+  EXPECT_EQ(check.verdict, Verdict::kRegressed) << check.reason;
+  EXPECT_NEAR(check.change.value_or(0), 0.2, 0.01);
+  EXPECT_FALSE(check.gates);
+  EXPECT_EQ(check_of(judged, "peak memory").verdict, Verdict::kUnchanged) << "within 2 % of the whole process";
+  EXPECT_EQ(judged.answer, GateAnswer::kPass);
+  policy.training_memory.gates = true;
+  EXPECT_EQ(evaluate_gate(arm_of("a", 5, told), arm_of("b", 5, more), policy, {.is_interleaved = true}).answer,
+            GateAnswer::kRegression);
+  EXPECT_THROW(check_of(evaluate_gate(arm_of("a", 5), arm_of("b", 5, more), policy, {.is_interleaved = true}),
+                        "training memory"),
+               std::runtime_error)
+      << "a baseline of an earlier version does not know it";
+}
+
+TEST(Gate, APolicyOfEarlierVersionsIsReadAsItWas) {
+  const GatePolicy policy = read_gate_policy({{"memory", {{"margin", 0.03}, {"gates", false}}}}, "policy.json");
+  EXPECT_EQ(policy.memory.margin, 0.03);
+  EXPECT_FALSE(policy.training_memory.gates);
+  EXPECT_TRUE(read_gate_policy({{"training_memory", {{"gates", true}}}}, "policy.json").training_memory.gates);
+}
+
 TEST(Gate, PassesWhatIsProvedWithinTheMargins) {
   const auto slightly = [](ArmRun& run) {
     *run.val_loss += 0.0001 * noise(run);

@@ -44,6 +44,26 @@ TEST(ClaimsMatrix, TwoClaimsShareTheirCells) {
   EXPECT_NE(without->changed.find("seed003_attention_skip_faster"), std::string::npos);
 }
 
+TEST(ClaimsMatrix, StabilityRunsBothArmsAtEveryFactorOnTheRates) {
+  const Matrix matrix = make_matrix(claims_matrix_suite_of({"seed004_qk_norm_stabilizes"}), catalogue());
+  ASSERT_EQ(matrix.cells.size(), 14U);
+  std::set<double> with, without;
+  for (const Cell& cell : matrix.cells)
+    (cell.config.model.qk_norm ? with : without).insert(cell.config.schedule.rate_factor);
+  const std::set<double> factors = {1, 2, 4, 8, 16, 32, 64};
+  EXPECT_EQ(with, factors);
+  EXPECT_EQ(without, factors);
+}
+
+TEST(ClaimsMatrix, GradientFlowAsksItsCellsForTheirHealthAndNoOthers) {
+  const Plan plan = claims_matrix_plan_of(claims_matrix_suite_of(
+      {"seed003_attention_skip_faster", "seed003_sparse_embeddings_keep_gradient_flow"}));
+  for (const PlannedRun& run : plan.runs) {
+    const bool is_of_time_alone = plan.cell_of(run).label == "record17 with attention_skip = none";
+    EXPECT_EQ(run.spec.metrics.contains(core::AskedMetric::kHealth), !is_of_time_alone) << plan.cell_of(run).label;
+  }
+}
+
 TEST(ClaimsMatrix, ProcessesAreThoseThatTheClaimNeeds) {
   const Matrix matrix = make_matrix(claims_matrix_suite_of({"seed001_parameter_skew_solved"}), catalogue());
   ASSERT_EQ(matrix.cells.size(), 1U);

@@ -201,6 +201,10 @@ TEST(Suite, SaysWhereSomethingIsWrong) {
       {with(suite_history(), "engine", "nativ"), "/engine: expected \"native\""},
       {with(suite_history(), "kernels", "fast"), "/kernels: expected \"fused\" or \"reference\", got \"fast\""},
       {with(suite_history(), "engine", {{"mock", 3}}), "/engine/mock: expected an object"},
+      {with(suite_history(), "metrics", {"helth"}), "/metrics: expected"},
+      {with(suite_history(), "health_every", 5), "/health_every: it is for the metric"},
+      {with(with(suite_history(), "metrics", {"health"}), "health_every", 0), "/health_every: expected 1 to"},
+      {with(with(suite_history(), "metrics", {"health"}), "engine", "mock"), "/metrics: the mock engine"},
   };
   for (const auto& [json, expected] : cases) {
     const std::string message = suite_refusal(json);
@@ -232,6 +236,20 @@ TEST(Suite, OverridesComeFromTheCommandLine) {
   EXPECT_EQ(text_of(suite.data), "shards:dir");
   EXPECT_EQ(suite.threads, 3);
   EXPECT_EQ(suite.kernels, core::KernelChoice::kReference);
+}
+
+TEST(Suite, MetricsAreAskedForByTheFileOrTheCommandLine) {
+  const Suite asked = read_suite(with(with(suite_history(), "metrics", {"health"}), "health_every", 5), "s.json");
+  EXPECT_EQ(asked.metrics, (core::AskedMetrics{core::AskedMetric::kHealth}));
+  EXPECT_EQ(asked.health_every, 5);
+  SuiteOverrides none;
+  none.metrics = core::AskedMetrics{};
+  EXPECT_TRUE(with_overrides(asked, none).metrics.empty());
+  EXPECT_FALSE(with_overrides(asked, none).health_every);
+  SuiteOverrides every;
+  every.health_every = 7;
+  EXPECT_EQ(with_overrides(asked, every).health_every, 7);
+  EXPECT_THROW(with_overrides(read_suite(suite_history(), "s.json"), every), core::Error) << "nothing is asked for";
 }
 
 TEST(Suite, PathsAreRelativeToItsFile) {
