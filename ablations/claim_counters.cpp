@@ -50,6 +50,22 @@ double parameters(const TrainConfig& config) {
   return table_parameters(config) + matrix_parameters(config);
 }
 
+/// Weights of the U-net's skips and of the later single skip, with its gate.
+double skip_parameters(const TrainConfig& config) {
+  double sum = 0;
+  for (const core::ParameterShape& parameter : core::parameter_list(config)) {
+    if (parameter.name.find("skip_") != std::string::npos) sum += as_double(parameter.numbers());
+  }
+  return sum;
+}
+
+double effective_learning_rate(const TrainConfig& config) {
+  double sum = 0;
+  for (std::int64_t step = 0; step < config.schedule.num_steps; ++step)
+    sum += core::learning_rate_factor(config.schedule, step);
+  return config.optimizer.hidden_matrices.lr * sum / as_double(config.schedule.num_steps);
+}
+
 double gradient_bytes(const TrainConfig& config) {
   const bool is_rounded = config.precision.embeddings == core::StoredPrecision::kBfloat16;
   return table_parameters(config) * (is_rounded ? kBfloat16Bytes : kFloatBytes) +
@@ -117,6 +133,7 @@ std::optional<double> mask_metric(const std::string& metric, const TrainConfig& 
     return as_double(whole.visible_pairs - counts.cross_document_pairs) / as_double(counts.pairs_inside_documents);
   }
   if (metric == "unaligned_documents") return as_double(counts.unaligned_documents);
+  if (metric == "unaligned_sequences") return as_double(counts.unaligned_sequences);
   if (metric == "cut_documents") return as_double(counts.cut_documents);
   throw core::Error(core::ErrorCode::kInternal, "nothing counts the metric " + metric);
 }
@@ -147,6 +164,8 @@ class MaskCounter {
     starts_ = document_starts(kCountedSteps * step_tokens);
     counts_.steps = kCountedSteps;
     count_documents(data.sequence_length);
+    if (data.sequence_length % config_.attention.block_size != 0)
+      counts_.unaligned_sequences = kCountedSteps * data.sequences_per_step;
     for (std::int64_t i = 0; i < kCountedSteps; ++i) {
       const std::int64_t step = i * config_.schedule.num_steps / kCountedSteps;
       const core::StepWindows windows = core::step_windows(config_.attention, config_.schedule, step);
@@ -220,6 +239,9 @@ std::optional<double> counted(const std::string& metric, const TrainConfig& conf
       {"parameters", [](const TrainConfig& c) -> std::optional<double> { return parameters(c); }},
       {"value_table_parameters",
        [](const TrainConfig& c) -> std::optional<double> { return value_table_parameters(c); }},
+      {"skip_parameters", [](const TrainConfig& c) -> std::optional<double> { return skip_parameters(c); }},
+      {"effective_learning_rate",
+       [](const TrainConfig& c) -> std::optional<double> { return effective_learning_rate(c); }},
       {"gradient_bytes", [](const TrainConfig& c) -> std::optional<double> { return gradient_bytes(c); }},
       {"rotary_table_bytes", rotary_table_bytes},
       {"flops_per_token", [](const TrainConfig& c) -> std::optional<double> { return flops_per_token(c); }},

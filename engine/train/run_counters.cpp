@@ -39,18 +39,28 @@ MaskCounts sum_of_processes(const MaskCounts& counts, Communicator& communicator
 
 }  // namespace
 
-void CommunicationMeter::add_step(const CollectiveCounts& before, const CollectiveCounts& after) {
-  add_difference(total_.all_reduce, before.all_reduce, after.all_reduce);
-  add_difference(total_.all_gather, before.all_gather, after.all_gather);
-  add_difference(total_.broadcast, before.broadcast, after.broadcast);
-  add_difference(total_.reduce_scatter, before.reduce_scatter, after.reduce_scatter);
+void CommunicationMeter::add_step(const CommunicationState& before, const CommunicationState& after) {
+  add_difference(total_.all_reduce, before.counts.all_reduce, after.counts.all_reduce);
+  add_difference(total_.all_gather, before.counts.all_gather, after.counts.all_gather);
+  add_difference(total_.broadcast, before.counts.broadcast, after.counts.broadcast);
+  add_difference(total_.reduce_scatter, before.counts.reduce_scatter, after.counts.reduce_scatter);
+  if (before.times && after.times) {
+    if (!times_) times_.emplace();
+    times_->all_reduce_ms += after.times->all_reduce_ms - before.times->all_reduce_ms;
+    times_->all_gather_ms += after.times->all_gather_ms - before.times->all_gather_ms;
+    times_->broadcast_ms += after.times->broadcast_ms - before.times->broadcast_ms;
+    times_->reduce_scatter_ms += after.times->reduce_scatter_ms - before.times->reduce_scatter_ms;
+  }
   ++steps_;
 }
 
 void CommunicationMeter::report(MetricSink& sink) const {
   if (steps_ == 0) return;
+  const auto report_mean = [&](const std::string& name, double sum) {
+    sink.report(CounterEvent{"communication/" + name, sum / static_cast<double>(steps_)});
+  };
   const auto report = [&](const std::string& name, std::int64_t count) {
-    sink.report(CounterEvent{"communication/" + name, static_cast<double>(count) / static_cast<double>(steps_)});
+    report_mean(name, static_cast<double>(count));
   };
   report("calls_per_step",
          total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls + total_.reduce_scatter.calls);
@@ -60,9 +70,14 @@ void CommunicationMeter::report(MetricSink& sink) const {
   report("bytes_per_step/all_reduce", total_.all_reduce.bytes);
   report("calls_per_step/all_gather", total_.all_gather.calls);
   report("bytes_per_step/all_gather", total_.all_gather.bytes);
+  if (times_) {
+    report_mean("ms_per_step/all_reduce", times_->all_reduce_ms);
+    report_mean("ms_per_step/all_gather", times_->all_gather_ms);
+  }
   if (total_.reduce_scatter.calls == 0) return;
   report("calls_per_step/reduce_scatter", total_.reduce_scatter.calls);
   report("bytes_per_step/reduce_scatter", total_.reduce_scatter.bytes);
+  if (times_) report_mean("ms_per_step/reduce_scatter", times_->reduce_scatter_ms);
 }
 
 MaskCounts CostMeter::count(const AttentionPlan& plan) const {
