@@ -287,7 +287,7 @@ constexpr ClaimMetric kMetrics[] = {
     {kCounter, "document_pairs_share", "1", kFraction,
      "visible pairs over causal pairs inside one document, mean over steps"},
     {kCounter, "unaligned_documents", "documents", kPositive, "documents that begin inside an attention block"},
-    {kCounter, "unaligned_sequences", "sequences", kPositive, "training sequences that end inside an attention block"},
+    {kCounter, "unaligned_sequences", "sequences", kPositive, "of a step, those that end inside an attention block"},
     {kCounter, "cut_documents", "documents", kPositive, "documents that a training sequence begins or ends inside of"},
     {kCounter, "micro_steps_per_rank", "1", kPositive, "sequences of a step over ranks and sequences per read"},
     {kCounter, "busiest_rank_share", "1", kPositive,

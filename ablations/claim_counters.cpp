@@ -59,6 +59,11 @@ double skip_parameters(const TrainConfig& config) {
   return sum;
 }
 
+/// Of one step; a mask needs whole blocks.
+double unaligned_sequences(const TrainConfig& config) {
+  return config.data.sequence_length % config.attention.block_size == 0 ? 0 : as_double(config.data.sequences_per_step);
+}
+
 double effective_learning_rate(const TrainConfig& config) {
   double sum = 0;
   for (std::int64_t step = 0; step < config.schedule.num_steps; ++step)
@@ -133,7 +138,6 @@ std::optional<double> mask_metric(const std::string& metric, const TrainConfig& 
     return as_double(whole.visible_pairs - counts.cross_document_pairs) / as_double(counts.pairs_inside_documents);
   }
   if (metric == "unaligned_documents") return as_double(counts.unaligned_documents);
-  if (metric == "unaligned_sequences") return as_double(counts.unaligned_sequences);
   if (metric == "cut_documents") return as_double(counts.cut_documents);
   throw core::Error(core::ErrorCode::kInternal, "nothing counts the metric " + metric);
 }
@@ -164,8 +168,6 @@ class MaskCounter {
     starts_ = document_starts(kCountedSteps * step_tokens);
     counts_.steps = kCountedSteps;
     count_documents(data.sequence_length);
-    if (data.sequence_length % config_.attention.block_size != 0)
-      counts_.unaligned_sequences = kCountedSteps * data.sequences_per_step;
     for (std::int64_t i = 0; i < kCountedSteps; ++i) {
       const std::int64_t step = i * config_.schedule.num_steps / kCountedSteps;
       const core::StepWindows windows = core::step_windows(config_.attention, config_.schedule, step);
@@ -239,6 +241,7 @@ std::optional<double> counted(const std::string& metric, const TrainConfig& conf
       {"parameters", [](const TrainConfig& c) -> std::optional<double> { return parameters(c); }},
       {"value_table_parameters",
        [](const TrainConfig& c) -> std::optional<double> { return value_table_parameters(c); }},
+      {"unaligned_sequences", [](const TrainConfig& c) -> std::optional<double> { return unaligned_sequences(c); }},
       {"skip_parameters", [](const TrainConfig& c) -> std::optional<double> { return skip_parameters(c); }},
       {"effective_learning_rate",
        [](const TrainConfig& c) -> std::optional<double> { return effective_learning_rate(c); }},

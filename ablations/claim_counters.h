@@ -32,7 +32,6 @@ struct DocumentMaskCounts {
   std::int64_t pairs_inside_documents = 0;  ///< causal pairs, visible or not
   std::int64_t documents = 0;               ///< documents that begin in the counted tokens
   std::int64_t unaligned_documents = 0;     ///< those that begin inside a block
-  std::int64_t unaligned_sequences = 0;     ///< training sequences that end inside a block
   std::int64_t cut_documents = 0;           ///< those that a sequence's end cuts
 };
 

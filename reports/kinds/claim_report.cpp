@@ -241,10 +241,10 @@ Table ledger_table() {
   return {.id = "claims",
           .title = "",
           .columns = {wide_column("statement", "what is claimed"), text_column("verdict", "verdict"),
-                      number_column("claimed", "claimed", 1), number_column("measured", "measured here"),
+                      number_column("claimed", "claimed", 1), number_column("measured", "found"),
                       text_column("published", "published", 1), wide_column("remark", "why, and what else", 2),
                       text_column("scale", "at", 2), text_column("quantity", "number", 5), text_column("by", "from", 3),
-                      text_column("evidence", "evidence", 3), text_column("analysis", "analysis", 3),
+                      text_column("evidence", "evidence"), text_column("analysis", "analysis", 3),
                       text_column("claim", "claim", 4)},
           .rows = {}};
 }
@@ -360,7 +360,8 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
   if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
   document.reading.push_back(
       "The statements are those of five written analyses, in our words. claimed: the claim's own number, converted to "
-      "the measured quantity. published: the same from the records' logs and scripts.");
+      "the quantity that its rule judges. found: that quantity, measured or counted here, or read (evidence). published: "
+      "the same from the records' logs and scripts.");
   document.reading.push_back(
       "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "
       "Each interval holds for its claim alone: among many claims, a few are wrong by chance.");
