@@ -52,6 +52,14 @@ void add_file(Catalogue& catalogue, const std::string& kind, const std::string& 
 
 constexpr const char* kKinds[] = {"features", "records", "scales", "claims"};
 
+/// Files say what a value is called; only people may say "off" for "none".
+void require_own_name(const Feature& feature, const std::string& name) {
+  const std::string& own = feature.value(name).name;
+  if (own == name) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "the value of " + feature.id + " is called \"" + own + "\", not \"" + name + "\"");
+}
+
 /// The other feature's value names that a relation lists must exist.
 void check_relation(const Catalogue& catalogue, const Feature& feature, const FeatureRelation& relation,
                     const std::string& pointer) {
@@ -62,7 +70,7 @@ void check_relation(const Catalogue& catalogue, const Feature& feature, const Fe
     const Feature& other = catalogue.feature(relation.feature);
     if (!other.is_applicable())
       throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
-    for (const std::string& name : relation.values) other.value(name);
+    for (const std::string& name : relation.values) require_own_name(other, name);
   } catch (const Error& error) {
     rethrow_internal(error);
     fail(error.what());
@@ -105,7 +113,7 @@ void check_settings(const Catalogue& catalogue, const FeatureSettings& settings,
                     const std::string& pointer) {
   for (const auto& [id, value] : settings) {
     try {
-      catalogue.feature(id).value(value);
+      require_own_name(catalogue.feature(id), value);
     } catch (const Error& error) {
       rethrow_internal(error);
       throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
@@ -150,6 +158,7 @@ void check_claim(const Catalogue& catalogue, const Claim& claim) {
   }
   if (claim.measure.before) check_arm(catalogue, claim, *claim.measure.before, "/measure/before");
   if (claim.measure.after) check_arm(catalogue, claim, *claim.measure.after, "/measure/after");
+  if (claim.measure.whole) check_arm(catalogue, claim, *claim.measure.whole, "/measure/whole");
 }
 
 }  // namespace

@@ -69,10 +69,11 @@ std::string required_name(JsonObject& object, const std::string& key) {
   return name;
 }
 
-MeasureArm read_cell_arm(JsonObject object, bool has_features) {
+MeasureArm read_cell_arm(JsonObject object, bool has_features, bool is_trained) {
   MeasureArm arm;
   arm.record = required_name(object, "record");
   if (has_features) arm.features = object.named_strings_or_empty("features");
+  if (is_trained && object.find("kernels") != nullptr) arm.kernels = object.enumeration<core::KernelChoice>("kernels");
   object.finish();
   return arm;
 }
@@ -105,7 +106,7 @@ std::optional<MeasureArm> read_arm(JsonObject& object, const std::string& key, M
   if (object.find(key) == nullptr) return std::nullopt;
   JsonObject arm = object.object(key);
   if (kind == MeasureKind::kBenchmark) return read_benchmark_arm(std::move(arm));
-  return read_cell_arm(std::move(arm), kind != MeasureKind::kPublishedLog);
+  return read_cell_arm(std::move(arm), kind != MeasureKind::kPublishedLog, kind == MeasureKind::kCells);
 }
 
 /// A setting of TrainConfig, or a group of them.
@@ -158,6 +159,7 @@ ClaimMeasure read_measure(JsonObject object) {
   }
   measure.before = read_arm(object, "before", measure.kind);
   measure.after = read_arm(object, "after", measure.kind);
+  if (measure.kind == MeasureKind::kCells) measure.whole = read_arm(object, "whole", measure.kind);
   object.finish();
   return measure;
 }
@@ -189,9 +191,12 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
   };
   check_arm("before", measure.before.has_value(), rule.needs_before());
   check_arm("after", measure.after.has_value(), rule.needs_after());
-  if ((rule.metric == "equals") != measure.equals.has_value()) {
-    fail("/measure", "\"equals\" belongs to the metric \"equals\", and only to it");
-  }
+  const auto check_member = [&](const char* key, bool is_there, const char* only_metric) {
+    if (is_there == (rule.metric == only_metric)) return;
+    fail("/measure", std::string("\"") + key + "\" belongs to the metric \"" + only_metric + "\", and only to it");
+  };
+  check_member("equals", measure.equals.has_value(), "equals");
+  check_member("whole", measure.whole.has_value(), "share_of_saved_time");
   for (const ClaimVerdict verdict : {ClaimVerdict::kSupported, ClaimVerdict::kContradicted}) {
     if (!example_value(rule, metric->range, verdict)) {
       fail("/rule/within", std::string("no possible measurement is ") + to_string(verdict) +
@@ -233,6 +238,8 @@ constexpr ClaimMetric kMetrics[] = {
     {kCells, "step_ms", "ms", kPositive, "training clock over timed steps"},
     {kCells, "phase_data_ms", "ms", kPositive, "the step's time for getting its tokens"},
     {kCells, "phase_communication_ms", "ms", kPositive, "the step's time for waiting on other processes"},
+    {kCells, "all_gather_ms", "ms", kPositive,
+     "a step's all-gathers, each from the moment it is carried out to its result, in the first process"},
     {kCells, "tokens_per_second", "tokens/s", kPositive, "trained tokens over training-clock time"},
     {kCells, "final_val_loss", "nats/token", kPositive, "last validation loss, mean over the seeds"},
     {kCells, "final_val_loss_sd", "nats/token", kPositive, "its standard deviation over the seeds"},
@@ -248,6 +255,14 @@ constexpr ClaimMetric kMetrics[] = {
      "the model's arithmetic per second over the machine's fastest matrix products"},
     {kCells, "different_losses", "steps", kPositive,
      "steps whose training loss differs in any bit, same seed, over all seeds", true},
+    {kCells, "share_of_saved_time", "1", kPositive,
+     "of the logarithm of the step time that the change from `whole` to `after` saves, the part from `before`", true},
+    {kCells, "reserved_over_allocated", "1", kPositive,
+     "peak of the memory that the GPU's allocator holds over the peak of what tensors hold", false, true},
+    {kCells, "gpu_launches", "1", kPositive, "kernels and graphs that a step launches", false, true},
+    {kCells, "gpu_utilization_percent", "percent", kPositive,
+     "share of the time in which a kernel ran, median over the training", false, true},
+    {kCells, "gpu_pcie_mb_per_s", "MB/s", kPositive, "received over the bus, median over the training", false, true},
 
     {kBenchmark, "time_ms", "ms", kPositive, "forward and backward, or one update"},
     {kBenchmark, "bytes", "bytes", kPositive, "largest memory held beyond inputs and outputs"},
@@ -258,9 +273,13 @@ constexpr ClaimMetric kMetrics[] = {
     {kBenchmark, "mask_instructions", "1", kPositive, "of them those of attention's element mask"},
     {kBenchmark, "cache_misses", "1", kPositive,
      "of data in a simulated first-level cache of 32 KiB, one call with one thread, counted by valgrind"},
+    {kBenchmark, "cache_miss_share", "1", kFraction, "of the accesses to data, those that miss in that cache"},
 
     {kCounter, "parameters", "1", kPositive, "of the whole model"},
     {kCounter, "value_table_parameters", "1", kPositive, "of the value embeddings"},
+    {kCounter, "skip_parameters", "1", kPositive, "of the skip connections"},
+    {kCounter, "effective_learning_rate", "1", kPositive,
+     "rate of the hidden matrices times the schedule's factor, mean over the run's steps"},
     {kCounter, "gradient_bytes", "bytes", kPositive, "of all gradients of one process, in the type of each parameter"},
     {kCounter, "rotary_table_bytes", "bytes", kPositive, "of all cosine and sine tables"},
     {kCounter, "flops_per_token", "1", kPositive, "of forward and backward, attention over the visible pairs"},
@@ -274,6 +293,7 @@ constexpr ClaimMetric kMetrics[] = {
     {kCounter, "document_pairs_share", "1", kFraction,
      "visible pairs over causal pairs inside one document, mean over steps"},
     {kCounter, "unaligned_documents", "documents", kPositive, "documents that begin inside an attention block"},
+    {kCounter, "unaligned_sequences", "sequences", kPositive, "of a step, those that end inside an attention block"},
     {kCounter, "cut_documents", "documents", kPositive, "documents that a training sequence begins or ends inside of"},
     {kCounter, "micro_steps_per_rank", "1", kPositive, "sequences of a step over ranks and sequences per read"},
     {kCounter, "busiest_rank_share", "1", kPositive,

@@ -45,6 +45,7 @@ const char* to_string(MeasureKind kind);
 struct MeasureArm {
   std::string record;                          ///< all kinds but benchmark
   FeatureSettings features;                    ///< cells, counter, config: settings on the record
+  std::optional<core::KernelChoice> kernels;   ///< cells: how the arm computes; absent: as the other runs
   std::map<std::string, std::int64_t> shapes;  ///< benchmark
   core::Json patch = core::Json::object();     ///< benchmark: the settings that it uses, as a patch over TrainConfig
 };
@@ -60,6 +61,7 @@ struct ClaimMeasure {
   MeasureKind kind = MeasureKind::kNone;
   std::optional<MeasureArm> before;  ///< present if the rule's form needs it; so is `after`
   std::optional<MeasureArm> after;
+  std::optional<MeasureArm> whole;   ///< cells, metric "share_of_saved_time": the state before the whole change
   std::string op;                    ///< benchmark
   std::vector<AlsoMeasured> also;    ///< benchmark
   std::string pointer;               ///< config: JSON pointer of the setting
@@ -103,6 +105,7 @@ struct ClaimMetric {
   MetricRange range;
   const char* text;
   bool is_of_pair = false;  ///< compares the two arms itself; used only with RuleForm::kPair
+  bool is_of_gpu = false;   ///< only runs on a GPU report it
 };
 
 std::span<const ClaimMetric> claim_metrics();

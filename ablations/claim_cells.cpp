@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ablations/resolve.h"
+#include "ablations/settle.h"
 #include "core/base/error.h"
 
 namespace nanobench::ablations {
@@ -13,10 +14,11 @@ constexpr std::int64_t kPeakSide = 1024;  // side of the matrix product that rep
 
 /// Processes that an arm's features need, or that the metric needs to be meaningful.
 std::optional<std::int64_t> processes_of(const Catalogue& catalogue, const Claim& claim) {
-  const bool communicates =
-      claim.rule->metric == "phase_communication_ms" || claim.rule->metric == "rank_parameter_difference";
+  constexpr const char* kCommunication[] = {"phase_communication_ms", "all_gather_ms", "rank_parameter_difference"};
+  const bool communicates = std::find(std::begin(kCommunication), std::end(kCommunication), claim.rule->metric) !=
+                            std::end(kCommunication);
   std::int64_t most = communicates ? 2 : 1;
-  for (const std::optional<MeasureArm>* arm : {&claim.measure.before, &claim.measure.after}) {
+  for (const std::optional<MeasureArm>* arm : {&claim.measure.before, &claim.measure.after, &claim.measure.whole}) {
     if (!*arm) continue;
     for (const auto& [id, unused] : (*arm)->features) most = std::max(most, catalogue.feature(id).needs.processes);
   }
@@ -24,13 +26,18 @@ std::optional<std::int64_t> processes_of(const Catalogue& catalogue, const Claim
 }
 
 ClaimCell training_cell(const MeasureArm& arm, std::optional<std::int64_t> processes) {
-  ClaimCell cell{.label = arm.record, .record = arm.record, .features = arm.features, .processes = processes};
+  ClaimCell cell{.label = arm.record,
+                 .record = arm.record,
+                 .features = arm.features,
+                 .processes = processes,
+                 .kernels = arm.kernels};
   std::string link = " with ";
   for (const auto& [id, value] : arm.features) {
     cell.label += link + id + " = " + value;
     link = ", ";
   }
   if (processes) cell.label += " in " + std::to_string(*processes) + " processes";
+  if (arm.kernels) cell.label += std::string(" by ") + enum_name(*arm.kernels) + " kernels";
   return cell;
 }
 
@@ -89,7 +96,7 @@ std::string label_of(const core::OperationSpec& spec, const ClaimMeasure& measur
 }
 
 bool is_exact(const std::string& metric) {
-  constexpr const char* kExact[] = {"bytes", "instructions", "mask_instructions", "cache_misses"};
+  constexpr const char* kExact[] = {"bytes", "instructions", "mask_instructions", "cache_misses", "cache_miss_share"};
   return std::find(std::begin(kExact), std::end(kExact), metric) != std::end(kExact);
 }
 
@@ -146,11 +153,18 @@ bool is_as_stated(const core::Json& setting, const core::Json& stated) {
   return true;
 }
 
-std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm& arm, const Claim& claim) {
-  const core::Json config(core::to_json(resolve(catalogue, {.record = arm.record, .settings = arm.features}).config));
+/// The setting that the claim names. Null if it is of another type of optimiser or schedule, which is not written.
+core::Json setting_of(const core::Json& config, const Claim& claim) {
   const core::Json::json_pointer pointer(claim.measure.pointer);
-  // A setting of another type of optimiser or schedule is not written, so it equals nothing.
-  const core::Json setting = config.contains(pointer) ? config.at(pointer) : core::Json();
+  return config.contains(pointer) ? config.at(pointer) : core::Json();
+}
+
+core::Json official_json(const Catalogue& catalogue, const std::string& record, const FeatureSettings& settings) {
+  return core::Json(core::to_json(resolve(catalogue, {.record = record, .settings = settings}).config));
+}
+
+std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm& arm, const Claim& claim) {
+  const core::Json setting = setting_of(official_json(catalogue, arm.record, arm.features), claim);
   if (claim.measure.equals) return is_as_stated(setting, *claim.measure.equals) ? 1.0 : 0.0;
   if (setting.is_boolean()) return setting.get<bool>() ? 1.0 : 0.0;
   if (setting.is_number()) return setting.get<double>();
@@ -189,6 +203,7 @@ ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim) {
     if (claim.rule->metric == "stable_rate")
       (cell == &cells.before ? cells.before_rates : cells.after_rates) = rate_cells(**cell);
   }
+  if (claim.measure.whole) cells.whole = training_cell(*claim.measure.whole, processes);
   if (claim.rule->metric == "share_of_peak") cells.operation = peak_cell();
   return cells;
 }
@@ -198,9 +213,26 @@ void require_difference(const core::TrainConfig& before, const core::TrainConfig
   throw core::Error(core::ErrorCode::kUnavailable, "both sides are the same configuration there");
 }
 
+bool compares_kernels(const ClaimCells& cells) {
+  return cells.before && cells.after && cells.before->kernels != cells.after->kernels;
+}
+
+std::optional<std::int64_t> first_record_of(const Catalogue& catalogue, const Claim& claim) {
+  const std::optional<MeasureArm>& arm = claim.measure.after ? claim.measure.after : claim.measure.before;
+  if (claim.measure.kind != MeasureKind::kConfig || !arm->features.empty()) return std::nullopt;
+  const core::Json stated = claim.measure.equals
+                                ? *claim.measure.equals
+                                : setting_of(record_json(catalogue, arm->record), claim);
+  if (stated.is_null()) return std::nullopt;
+  for (const Record* record : catalogue.records()) {
+    if (is_as_stated(setting_of(record_json(catalogue, record->id), claim), stated)) return record->number;
+  }
+  return std::nullopt;
+}
+
 std::vector<ClaimCell> all_cells(const ClaimCells& cells) {
   std::vector<ClaimCell> all;
-  for (const std::optional<ClaimCell>* cell : {&cells.before, &cells.after, &cells.operation}) {
+  for (const std::optional<ClaimCell>* cell : {&cells.before, &cells.after, &cells.whole, &cells.operation}) {
     if (*cell) all.push_back(**cell);
   }
   for (const std::vector<ClaimCell>* rates : {&cells.before_rates, &cells.after_rates, &cells.also})

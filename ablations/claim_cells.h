@@ -23,6 +23,7 @@ struct ClaimCell {
   std::optional<std::int64_t> processes;
   double rate_factor = 1.0;      ///< on all learning rates of a training run
   bool measures_health = false;  ///< the run must measure the metric health
+  std::optional<core::KernelChoice> kernels;  ///< absent: as the other runs of the suite
   std::optional<core::OperationSpec> operation;
   bool is_exact = false;  ///< every repetition gives the same result, so one is enough
 };
@@ -31,6 +32,7 @@ struct ClaimCell {
 struct ClaimCells {
   std::optional<ClaimCell> before;     ///< kind cells
   std::optional<ClaimCell> after;      ///< kind cells
+  std::optional<ClaimCell> whole;      ///< kind cells, share_of_saved_time
   std::optional<ClaimCell> operation;  ///< kind benchmark: both arms; share_of_peak: the machine's matrix products
   /// Metric stable_rate: the arms again at each of kStableRateFactors above 1, ascending.
   std::vector<ClaimCell> before_rates, after_rates;
@@ -52,6 +54,14 @@ ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim);
 /// Throws Error{kUnavailable} if both sides of a claim resolve to the same configuration, so there is nothing to
 /// compare.
 void require_difference(const core::TrainConfig& before, const core::TrainConfig& after);
+
+/// Whether the arms differ in how they compute, which is what the claim is about.
+bool compares_kernels(const ClaimCells& cells);
+
+/// The number of the first record whose setting is what the claim states: `equals`, or else that of the arm `after`.
+/// Found in the records' official configurations alone, and it may come after the claim's record. nullopt for other
+/// kinds than `config`, for arms with settings on their record, and if no record has it.
+std::optional<std::int64_t> first_record_of(const Catalogue& catalogue, const Claim& claim);
 
 /// All its cells, `before` first.
 std::vector<ClaimCell> all_cells(const ClaimCells& cells);

@@ -50,6 +50,27 @@ double parameters(const TrainConfig& config) {
   return table_parameters(config) + matrix_parameters(config);
 }
 
+/// Weights of the U-net's skips and of the later single skip, with its gate.
+double skip_parameters(const TrainConfig& config) {
+  double sum = 0;
+  for (const core::ParameterShape& parameter : core::parameter_list(config)) {
+    if (parameter.name.find("skip_") != std::string::npos) sum += as_double(parameter.numbers());
+  }
+  return sum;
+}
+
+/// Of one step; a mask needs whole blocks.
+double unaligned_sequences(const TrainConfig& config) {
+  return config.data.sequence_length % config.attention.block_size == 0 ? 0 : as_double(config.data.sequences_per_step);
+}
+
+double effective_learning_rate(const TrainConfig& config) {
+  double sum = 0;
+  for (std::int64_t step = 0; step < config.schedule.num_steps; ++step)
+    sum += core::learning_rate_factor(config.schedule, step);
+  return config.optimizer.hidden_matrices.lr * sum / as_double(config.schedule.num_steps);
+}
+
 double gradient_bytes(const TrainConfig& config) {
   const bool is_rounded = config.precision.embeddings == core::StoredPrecision::kBfloat16;
   return table_parameters(config) * (is_rounded ? kBfloat16Bytes : kFloatBytes) +
@@ -220,6 +241,10 @@ std::optional<double> counted(const std::string& metric, const TrainConfig& conf
       {"parameters", [](const TrainConfig& c) -> std::optional<double> { return parameters(c); }},
       {"value_table_parameters",
        [](const TrainConfig& c) -> std::optional<double> { return value_table_parameters(c); }},
+      {"unaligned_sequences", [](const TrainConfig& c) -> std::optional<double> { return unaligned_sequences(c); }},
+      {"skip_parameters", [](const TrainConfig& c) -> std::optional<double> { return skip_parameters(c); }},
+      {"effective_learning_rate",
+       [](const TrainConfig& c) -> std::optional<double> { return effective_learning_rate(c); }},
       {"gradient_bytes", [](const TrainConfig& c) -> std::optional<double> { return gradient_bytes(c); }},
       {"rotary_table_bytes", rotary_table_bytes},
       {"flops_per_token", [](const TrainConfig& c) -> std::optional<double> { return flops_per_token(c); }},

@@ -15,6 +15,9 @@ namespace {
 using core::Json;
 using core::JsonObject;
 
+constexpr const char* kOff = "off";
+constexpr const char* kNone = "none";
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -151,9 +154,15 @@ const FeatureValue& Feature::value(const std::string& name) const {
   for (const FeatureValue& candidate : values) {
     if (candidate.name == name) return candidate;
   }
+  if (const std::string own = own_name(name); own != name) return value(own);
   throw core::Error(core::ErrorCode::kNotFound, "feature " + id + " has no value \"" + name + "\"" +
                                                     core::suggestion(name, value_names()) + "; expected " +
                                                     quoted_list(value_names()));
+}
+
+std::string Feature::own_name(const std::string& name) const {
+  const std::vector<std::string> names = value_names();
+  return name == kOff && !contains(names, kOff) && contains(names, kNone) ? kNone : name;
 }
 
 std::vector<std::string> Feature::value_names() const {

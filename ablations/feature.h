@@ -69,8 +69,11 @@ struct Feature {
   std::string source;             ///< the file it was read from, for messages
 
   bool is_applicable() const { return !not_applicable.has_value(); }
+  /// "off" also names the value "none", which many features have for it. The result's name is the value's own.
   /// Throws Error{kNotFound} with the known values, or Error{kUnavailable} with the reason when it is not applicable.
   const FeatureValue& value(const std::string& name) const;
+  /// The name of the value that `name` names; `name` itself if it names none.
+  std::string own_name(const std::string& name) const;
   std::vector<std::string> value_names() const;
 };
 

@@ -307,7 +307,9 @@ class Resolution {
 
 Resolved resolve(const Catalogue& catalogue, const ResolveRequest& request) {
   check_patch(request.patch, request.patch_source, "");
-  return Resolution(catalogue, request).run();
+  ResolveRequest named = request;
+  for (auto& [id, value] : named.settings) value = catalogue.feature(id).value(value).name;
+  return Resolution(catalogue, named).run();
 }
 
 TrainConfig resolve_record(const Catalogue& catalogue, const std::string& record) {

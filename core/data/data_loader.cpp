@@ -72,6 +72,44 @@ std::int64_t steps_of_tokens(const DataConfig& data, std::int64_t tokens) {
   return std::max<std::int64_t>(0, usable - aligned_reserve(data)) / (kAlignedShare * read);
 }
 
+LoaderOptions loader_options(const TrainConfig& config, std::uint64_t seed) {
+  const DataConfig& data = config.data;
+  return {.sequence_length = data.sequence_length,
+          .sequences_per_step = data.sequences_per_step,
+          .ranks = data.ranks,
+          .position = data.loader.position,
+          .reserve_tokens = data.loader.reserve_tokens,
+          .sequences_per_read = data.loader.sequences_per_read,
+          .first_read_twice = data.loader.first_read_twice,
+          .wrap = data.loader.wrap,
+          .order = data.loader.order,
+          .seed = seed,
+          .alignment = data.loader.alignment,
+          .document_separator = config.attention.document_separator,
+          .max_document_length = data.loader.max_document_length,
+          .search_window = data.loader.search_window,
+          .stages = data.stages};
+}
+
+PositionComparison compare_positions(const TrainConfig& config, const ShardList& shards) {
+  const auto loader_with = [&](LoaderPosition position) {
+    LoaderOptions options = loader_options(config, 0);
+    options.position = position;
+    return DataLoader(shards, options);
+  };
+  DataLoader apart = loader_with(LoaderPosition::kPerRank), together = loader_with(LoaderPosition::kGlobal);
+  PositionComparison comparison{.is_same = true, .leaves_first_shard = false};
+  std::int64_t last = -1;
+  for (std::int64_t step = 0; step < config.run.stop_after; ++step) {
+    const std::vector<SequenceRef> sequences = together.next_step();
+    if (apart.next_step() != sequences) return {.is_same = false, .leaves_first_shard = true};
+    const SequenceRef& first = sequences.front();
+    if (first.shard != 0 || first.start <= last) comparison.leaves_first_shard = true;
+    last = first.start;
+  }
+  return comparison;
+}
+
 const char* to_string(LoaderPosition position) {
   return position == LoaderPosition::kGlobal ? "global" : "per_rank";
 }

@@ -94,6 +94,17 @@ std::int64_t tokens_of_steps(const DataConfig& data, std::int64_t steps);
 /// The steps that a shard of this many tokens suffices for by the same measure.
 std::int64_t steps_of_tokens(const DataConfig& data, std::int64_t tokens);
 
+/// The options of a training's loader. `seed`: of a shuffled order.
+LoaderOptions loader_options(const TrainConfig& config, std::uint64_t seed);
+
+/// What the ranks read with a position of their own each, beside what they read with a common one.
+struct PositionComparison {
+  bool is_same = false;             ///< the same tokens in every step
+  bool leaves_first_shard = false;  ///< some rank changes shards, or reads the only one again
+};
+/// Compares the steps of a training in turn, until they differ. Throws as DataLoader.
+PositionComparison compare_positions(const TrainConfig& config, const ShardList& shards);
+
 class DataLoader {
  public:
   /// Starts at the first token of the first shard. Throws Error{kInvalidArgument} for inconsistent options and for a

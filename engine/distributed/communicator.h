@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,12 @@ struct CollectiveCounts {
   Kind all_reduce, all_gather, broadcast, reduce_scatter;
 };
 
+/// Milliseconds of the collectives of each kind, each from the moment this process carries it out until its tensors
+/// hold the result. That includes the wait for processes that come later, and not the wait for earlier collectives.
+struct CollectiveTimes {
+  double all_reduce_ms = 0, all_gather_ms = 0, broadcast_ms = 0, reduce_scatter_ms = 0;
+};
+
 /// Tensors must be contiguous and on the CPU; communicators between GPUs also take tensors there. Sums take float32,
 /// float64 and int64; other collectives take any dtype. Throws Error{kInternal} for other tensors.
 class Communicator {
@@ -82,6 +89,8 @@ class Communicator {
 
   /// Milliseconds that the issuing thread has spent in blocking collectives and in wait().
   virtual double waited_ms() const = 0;
+  /// Times of the collectives completed so far; nullopt where they run on a GPU's stream, unseen by the host.
+  virtual std::optional<CollectiveTimes> times() const { return std::nullopt; }
   /// The transport: "shared memory", "tcp", "mpi", "nccl"; for the record of the run.
   virtual std::string name() const = 0;
   /// Rank and number of processes on this process's host.

@@ -82,15 +82,34 @@ class QueuedWork final : public Work {
 void QueuedCommunicator::run(const Collective& collective) {
   const WaitTimer timer(waited_ms_);
   if (queue_.is_idle()) {
-    transport_->carry_out(collective);
+    carry_out(collective);
   } else {
-    queue_.submit([this, collective] { transport_->carry_out(collective); }).get();
+    queue_.submit([this, collective] { carry_out(collective); }).get();
   }
 }
 
 WorkHandle QueuedCommunicator::start(const Collective& collective) {
-  return std::make_shared<QueuedWork>(queue_.submit([this, collective] { transport_->carry_out(collective); }),
-                                      waited_ms_);
+  return std::make_shared<QueuedWork>(queue_.submit([this, collective] { carry_out(collective); }), waited_ms_);
+}
+
+void QueuedCommunicator::carry_out(const Collective& collective) {
+  double ms = 0.0;
+  {
+    const WaitTimer timer(ms);
+    transport_->carry_out(collective);
+  }
+  const std::lock_guard lock(times_mutex_);
+  kind_ms_[static_cast<std::size_t>(collective.kind)] += ms;
+}
+
+std::optional<CollectiveTimes> QueuedCommunicator::times() const {
+  using Kind = Collective::Kind;
+  const std::lock_guard lock(times_mutex_);
+  const auto of = [this](Kind kind) { return kind_ms_[static_cast<std::size_t>(kind)]; };
+  return CollectiveTimes{.all_reduce_ms = of(Kind::kAllReduceSum),
+                         .all_gather_ms = of(Kind::kAllGather),
+                         .broadcast_ms = of(Kind::kBroadcast),
+                         .reduce_scatter_ms = of(Kind::kReduceScatterSum)};
 }
 
 }  // namespace nanobench::core

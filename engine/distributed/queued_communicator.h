@@ -1,6 +1,7 @@
 /// The Communicator over a Transport: asynchronous collectives run on a dedicated thread, in the order of issue.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -52,15 +53,23 @@ class QueuedCommunicator final : public Communicator {
   std::string name() const override { return transport_->name(); }
   HostShare host_share() const override { return host_share_; }
   double waited_ms() const override { return waited_ms_; }
+  std::optional<CollectiveTimes> times() const override;
 
  protected:
   void run(const Collective& collective) override;
   WorkHandle start(const Collective& collective) override;
 
  private:
+  static constexpr std::size_t kKinds = 5;  ///< of Collective::Kind
+
+  /// In either thread.
+  void carry_out(const Collective& collective);
+
   std::unique_ptr<Transport> transport_;
   HostShare host_share_;
   double waited_ms_ = 0.0;
+  mutable std::mutex times_mutex_;
+  std::array<double, kKinds> kind_ms_{};
   WorkQueue queue_;  ///< declared last: its thread uses the transport
 };
 

@@ -77,7 +77,7 @@ std::vector<std::string> counting_command(const std::string& metric, const fs::p
   std::vector<std::string> options = {"--tool=callgrind", "--callgrind-out-file=/dev/null",
                                       "--log-file=" + (folder / "log").string(),
                                       "--toggle-collect=" + counted_function(metric)};
-  if (metric == "cache_misses") {
+  if (metric == "cache_misses" || metric == "cache_miss_share") {
     for (const char* option : {"--cache-sim=yes", kFirstInstructions, kFirstData, kLastLevel})
       options.emplace_back(option);
   }
@@ -92,13 +92,15 @@ double total_of(const std::string& metric, const std::map<std::string, double>& 
     return found->second;
   };
   if (metric == "cache_misses") return at("D1mr") + at("D1mw");
+  if (metric == "cache_miss_share") return (at("D1mr") + at("D1mw")) / (at("Dr") + at("Dw"));
   return at("Ir");
 }
 
 }  // namespace
 
 bool is_counted_by_valgrind(const std::string& metric) {
-  return metric == "instructions" || metric == "mask_instructions" || metric == "cache_misses";
+  return metric == "instructions" || metric == "mask_instructions" || metric == "cache_misses" ||
+         metric == "cache_miss_share";
 }
 
 [[gnu::noinline]] void make_counted_call(const std::function<std::vector<at::Tensor>()>& call) {

@@ -14,7 +14,7 @@ namespace nanobench::core {
 ///   bytes                max memory held by tensors and kernels beyond inputs and results, in the second call
 ///   error                relative distance from the float64 result
 ///   distance_to_polar    relative distance of the orthogonalised matrix from U V^T
-///   instructions, mask_instructions, cache_misses    under valgrind (operation_cost.h)
+///   instructions, mask_instructions, cache_misses, cache_miss_share    under valgrind (operation_cost.h)
 ///   call                 makes one call and reports nothing
 /// Throws Error{kInvalidArgument} for a metric that the operation lacks, Error{kUnavailable} without valgrind.
 RunOutcome run_operation(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop);

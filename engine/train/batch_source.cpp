@@ -9,25 +9,6 @@
 namespace nanobench::core {
 namespace {
 
-LoaderOptions loader_options(const TrainConfig& config, std::uint64_t seed) {
-  const DataConfig& data = config.data;
-  return {.sequence_length = data.sequence_length,
-          .sequences_per_step = data.sequences_per_step,
-          .ranks = data.ranks,
-          .position = data.loader.position,
-          .reserve_tokens = data.loader.reserve_tokens,
-          .sequences_per_read = data.loader.sequences_per_read,
-          .first_read_twice = data.loader.first_read_twice,
-          .wrap = data.loader.wrap,
-          .order = data.loader.order,
-          .seed = seed,
-          .alignment = data.loader.alignment,
-          .document_separator = config.attention.document_separator,
-          .max_document_length = data.loader.max_document_length,
-          .search_window = data.loader.search_window,
-          .stages = data.stages};
-}
-
 /// Validation reads its shards from the beginning, in order.
 LoaderOptions val_loader_options(const TrainConfig& config) {
   const DataConfig& data = config.data;

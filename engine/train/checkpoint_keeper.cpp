@@ -95,7 +95,7 @@ void CheckpointKeeper::restore_own(StateReader& reader) {
   for (auto& [name, tensor] : passes) tensor = tensor.to(parts_.model.device());
   parts_.model.restore_passes(passes);
   parts_.cost.restore(reader.take("trainer/cost", at::kLong, parts_.cost.state().sizes()));
-  parts_.communication.restore(reader.take("trainer/communication", at::kLong, parts_.communication.state().sizes()));
+  parts_.communication.restore(reader.take("trainer/communication", at::kDouble, parts_.communication.state().sizes()));
   reader.finish();
 }
 

@@ -63,7 +63,7 @@ struct CudaPlugin {
 };
 
 /// Increases with every change to the interfaces shared by the plugin and the engine.
-inline constexpr int kCudaPluginVersion = 8;
+inline constexpr int kCudaPluginVersion = 9;
 inline constexpr const char* kCudaPluginSymbol = "nanobench_cuda_plugin";
 
 /// Loads libnanobench_cuda.so, which is beside the program. Throws Error{kUnavailable} with the loader's own reason if

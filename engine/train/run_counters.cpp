@@ -40,33 +40,54 @@ MaskCounts sum_of_processes(const MaskCounts& counts, Communicator& communicator
 }  // namespace
 
 at::Tensor CommunicationMeter::state() const {
-  return at::tensor(
-      {steps_, total_.all_reduce.calls, total_.all_reduce.bytes, total_.all_gather.calls, total_.all_gather.bytes,
-       total_.broadcast.calls, total_.broadcast.bytes, total_.reduce_scatter.calls, total_.reduce_scatter.bytes},
-      at::kLong);
+  const CollectiveTimes times = times_.value_or(CollectiveTimes{});
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  return at::tensor({number(steps_), number(total_.all_reduce.calls), number(total_.all_reduce.bytes),
+                     number(total_.all_gather.calls), number(total_.all_gather.bytes), number(total_.broadcast.calls),
+                     number(total_.broadcast.bytes), number(total_.reduce_scatter.calls),
+                     number(total_.reduce_scatter.bytes), times_ ? 1.0 : 0.0, times.all_reduce_ms, times.all_gather_ms,
+                     times.broadcast_ms, times.reduce_scatter_ms},
+                    at::kDouble);
 }
 
 void CommunicationMeter::restore(const at::Tensor& state) {
-  const std::int64_t* const n = state.const_data_ptr<std::int64_t>();
-  steps_ = n[0];
-  total_ = {.all_reduce = {n[1], n[2]},
-            .all_gather = {n[3], n[4]},
-            .broadcast = {n[5], n[6]},
-            .reduce_scatter = {n[7], n[8]}};
+  const double* const values = state.const_data_ptr<double>();
+  const auto count = [values](std::size_t i) { return static_cast<std::int64_t>(values[i]); };
+  steps_ = count(0);
+  total_ = {.all_reduce = {count(1), count(2)},
+            .all_gather = {count(3), count(4)},
+            .broadcast = {count(5), count(6)},
+            .reduce_scatter = {count(7), count(8)}};
+  times_.reset();
+  if (values[9] != 0.0)
+    times_ = {.all_reduce_ms = values[10],
+              .all_gather_ms = values[11],
+              .broadcast_ms = values[12],
+              .reduce_scatter_ms = values[13]};
 }
 
-void CommunicationMeter::add_step(const CollectiveCounts& before, const CollectiveCounts& after) {
-  add_difference(total_.all_reduce, before.all_reduce, after.all_reduce);
-  add_difference(total_.all_gather, before.all_gather, after.all_gather);
-  add_difference(total_.broadcast, before.broadcast, after.broadcast);
-  add_difference(total_.reduce_scatter, before.reduce_scatter, after.reduce_scatter);
+void CommunicationMeter::add_step(const CommunicationState& before, const CommunicationState& after) {
+  add_difference(total_.all_reduce, before.counts.all_reduce, after.counts.all_reduce);
+  add_difference(total_.all_gather, before.counts.all_gather, after.counts.all_gather);
+  add_difference(total_.broadcast, before.counts.broadcast, after.counts.broadcast);
+  add_difference(total_.reduce_scatter, before.counts.reduce_scatter, after.counts.reduce_scatter);
+  if (before.times && after.times) {
+    if (!times_) times_.emplace();
+    times_->all_reduce_ms += after.times->all_reduce_ms - before.times->all_reduce_ms;
+    times_->all_gather_ms += after.times->all_gather_ms - before.times->all_gather_ms;
+    times_->broadcast_ms += after.times->broadcast_ms - before.times->broadcast_ms;
+    times_->reduce_scatter_ms += after.times->reduce_scatter_ms - before.times->reduce_scatter_ms;
+  }
   ++steps_;
 }
 
 void CommunicationMeter::report(MetricSink& sink) const {
   if (steps_ == 0) return;
+  const auto report_mean = [&](const std::string& name, double sum) {
+    sink.report(CounterEvent{"communication/" + name, sum / static_cast<double>(steps_)});
+  };
   const auto report = [&](const std::string& name, std::int64_t count) {
-    sink.report(CounterEvent{"communication/" + name, static_cast<double>(count) / static_cast<double>(steps_)});
+    report_mean(name, static_cast<double>(count));
   };
   report("calls_per_step",
          total_.all_reduce.calls + total_.all_gather.calls + total_.broadcast.calls + total_.reduce_scatter.calls);
@@ -76,9 +97,14 @@ void CommunicationMeter::report(MetricSink& sink) const {
   report("bytes_per_step/all_reduce", total_.all_reduce.bytes);
   report("calls_per_step/all_gather", total_.all_gather.calls);
   report("bytes_per_step/all_gather", total_.all_gather.bytes);
+  if (times_) {
+    report_mean("ms_per_step/all_reduce", times_->all_reduce_ms);
+    report_mean("ms_per_step/all_gather", times_->all_gather_ms);
+  }
   if (total_.reduce_scatter.calls == 0) return;
   report("calls_per_step/reduce_scatter", total_.reduce_scatter.calls);
   report("bytes_per_step/reduce_scatter", total_.reduce_scatter.bytes);
+  if (times_) report_mean("ms_per_step/reduce_scatter", times_->reduce_scatter_ms);
 }
 
 MaskCounts CostMeter::count(const AttentionPlan& plan) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 #include "core/config/cost_model.h"
 #include "core/protocol/run_event.h"
@@ -38,11 +39,20 @@ class NullMetricSink : public MetricSink {
   void report(const RunEvent&) override {}
 };
 
+/// What a communicator has counted and timed so far.
+struct CommunicationState {
+  explicit CommunicationState(const Communicator& communicator)
+      : counts(communicator.counts()), times(communicator.times()) {}
+
+  CollectiveCounts counts;
+  std::optional<CollectiveTimes> times;
+};
+
 /// Collectives that one process issued in its steps, excluding validation and warm-up.
 class CommunicationMeter {
  public:
-  /// Adds a step in which the communicator's counts changed from `before` to `after`.
-  void add_step(const CollectiveCounts& before, const CollectiveCounts& after);
+  /// Adds a step from `before` to `after`, in which every collective that it issued was completed.
+  void add_step(const CommunicationState& before, const CommunicationState& after);
 
   /// Reports the means over the steps so far.
   void report(MetricSink& sink) const;
@@ -53,6 +63,7 @@ class CommunicationMeter {
 
  private:
   CollectiveCounts total_;
+  std::optional<CollectiveTimes> times_;
   std::int64_t steps_ = 0;
 };
 

@@ -293,7 +293,7 @@ double Trainer::train_step(std::int64_t step) {
   clock_.start_step(step);
   std::optional<RunProfile::Step> profiled;
   if (profile_) profiled.emplace(*profile_, step);
-  const CollectiveCounts before = communicator_.counts();
+  const CommunicationState before(communicator_);
   const OwnLosses own = accumulate(step);
   if (trace_) trace_gradients(step);
   const bool is_sampled = health_ && health_->is_due(step);
@@ -313,7 +313,7 @@ double Trainer::train_step(std::int64_t step) {
   std::vector<double> losses = read_losses(own);
   profiled.reset();
   if (profile_) profile_->settle();
-  communication_.add_step(before, communicator_.counts());
+  communication_.add_step(before, CommunicationState(communicator_));
   for (const double loss : losses) event.loss += loss / static_cast<double>(losses.size());
   event.step_ms = clock_.end_step();
   phases_.complete();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "core/protocol/operation_spec.h"
@@ -101,6 +102,50 @@ MeasuredNumber number_in_plan(RuleForm form, const PlanValues& values, double pr
   if (fit->n < 2 || !fit->estimate) return number;
   const ConfidenceInterval interval = interval_of(*fit->estimate, kLevel);
   number.interval = ConfidenceInterval{back(interval.low), back(interval.high), kLevel};
+  return number;
+}
+
+namespace {
+
+double variance_of(const ContrastFit& fit) {
+  return fit.estimate->se * fit.estimate->se;
+}
+
+/// Fieller's interval of part / whole; nullopt if it is not bounded. `rest` is part - whole.
+std::optional<ConfidenceInterval> ratio_interval(const ContrastFit& part, const ContrastFit& whole,
+                                                 const ContrastFit& rest) {
+  const double df = std::min({part.estimate->df, whole.estimate->df, rest.estimate->df});
+  const double t = boost::math::quantile(complement(boost::math::students_t_distribution<double>(df), (1.0 - kLevel) / 2.0));
+  const double of_part = t * t * variance_of(part), of_whole = t * t * variance_of(whole);
+  const double covariance = (of_part + of_whole - t * t * variance_of(rest)) / 2.0;
+  const double a = whole.value * whole.value - of_whole;
+  const double b = part.value * whole.value - covariance;
+  const double c = part.value * part.value - of_part;
+  const double root = b * b - a * c;
+  if (!(a > 0.0) || !(root >= 0.0)) return std::nullopt;
+  return ConfidenceInterval{(b - std::sqrt(root)) / a, (b + std::sqrt(root)) / a, kLevel};
+}
+
+}  // namespace
+
+MeasuredNumber share_in_plan(const PlanValues& values, double prior_df) {
+  MeasuredNumber number;
+  const PlanModel model(values.table, {.prior_df = prior_df});
+  const auto difference = [&](std::size_t from, std::size_t to) {
+    Contrast contrast(values.table.size());
+    contrast[from] += 1.0;
+    contrast[to] -= 1.0;
+    return model.fit(contrast);
+  };
+  const std::optional<ContrastFit> part = difference(values.before, values.after);
+  const std::optional<ContrastFit> whole = difference(values.whole, values.after);
+  const std::optional<ContrastFit> rest = difference(values.before, values.whole);
+  if (!part || !whole || !rest || !(whole->value > 0.0)) return number;
+  number.n = std::min(part->n, whole->n);
+  number.value = part->value / whole->value;
+  number.is_exact = part->is_exact && whole->is_exact;
+  if (number.n >= 2 && part->estimate && whole->estimate && rest->estimate)
+    number.interval = ratio_interval(*part, *whole, *rest);
   return number;
 }
 
@@ -206,18 +251,21 @@ BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric
     }
     if (metric == kLossAtLongPositions) value = loss_at_long_positions(*store_, run.run.id);
     if (metric == "gradient_flow") value = health_mean(*store_, run.run.id, results::kGradientFlow);
+    if (!value) value = counted_value(run, metric);
     if (value) values[run.run.seed] = *value;
   }
   return values;
 }
 
 std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimPlan& plan, const CellMeasures& before,
-                                                     const CellMeasures& after, const std::string& metric) const {
+                                                     const CellMeasures& after, const std::string& metric,
+                                                     const CellMeasures* whole) const {
   if (!is_ratio(form) && form != RuleForm::kAfterMinusBefore) return std::nullopt;
   PlanValues result;
   for (const auto& [label, cell] : plan.cells) {
     if (&cell == &before) result.before = result.table.size();
     if (&cell == &after) result.after = result.table.size();
+    if (&cell == whole) result.whole = result.table.size();
     auto& row = result.table.emplace_back();
     const BySeed by_seed = values(cell, metric);
     for (const RunMeasure& reference : after.runs) {
@@ -232,6 +280,30 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
     }
   }
   return result;
+}
+
+/// A metric that a run reports as a counter, or as two of them.
+std::optional<double> ClaimEvidence::counted_value(const RunMeasure& run, const std::string& metric) const {
+  struct Source {
+    const char* counter;
+    const char* over;
+  };
+  static const std::map<std::string, Source> sources = {
+      {"all_gather_ms", {"communication/ms_per_step/all_gather", nullptr}},
+      {"reserved_over_allocated", {"gpu/peak_reserved_bytes", "gpu/peak_allocated_bytes"}},
+      {"gpu_utilization_percent", {"gpu/utilization_percent/median", nullptr}},
+      {"gpu_pcie_mb_per_s", {"gpu/pcie_received_mb_per_s/median", nullptr}}};
+  if (metric == "gpu_launches") {
+    const std::optional<double> kernels = counter(run, "gpu/calls_per_step/launches");
+    const std::optional<double> graphs = counter(run, "gpu/calls_per_step/graph_launches");
+    return kernels ? std::optional(*kernels + graphs.value_or(0.0)) : std::nullopt;
+  }
+  const auto source = sources.find(metric);
+  if (source == sources.end()) return std::nullopt;
+  const std::optional<double> value = counter(run, source->second.counter);
+  if (!value || source->second.over == nullptr) return value;
+  const std::optional<double> base = counter(run, source->second.over);
+  return base && *base > 0.0 ? std::optional(*value / *base) : std::nullopt;
 }
 
 std::vector<results::Sample> ClaimEvidence::training_losses(const RunMeasure& run) const {

@@ -34,11 +34,17 @@ struct PlanValues {
   ResponseTable table;     ///< by cell, then block; ratios' logarithms
   std::size_t before = 0;  ///< rows of the arms
   std::size_t after = 0;
+  std::size_t whole = 0;  ///< of the state before the whole change, where the claim has one
 };
 
 /// A ratio or a difference of two cells, whose spread all cells of the plan inform (PlanModel). `form` needs both arms.
 ///   prior_df   weight of the plan's spread
 MeasuredNumber number_in_plan(ablations::RuleForm form, const PlanValues& values, double prior_df);
+
+/// The share of a whole effect that a part of it has: (before - after) / (whole - after), of logarithms, with Fieller's
+/// interval for the ratio of two correlated means. No value where the whole effect is not above 0; no interval where
+/// its own 95 % interval reaches 0, as the share could then be anything.
+MeasuredNumber share_in_plan(const PlanValues& values, double prior_df);
 
 /// The ratio of two standard deviations, with Fisher's interval; at least two runs each, and normal values.
 MeasuredNumber sd_ratio(const BySeed& before, const BySeed& after);
@@ -80,7 +86,8 @@ class ClaimEvidence {
   /// The metric over all training cells of the plan, for times of runs that share the machine of `after`'s run of the
   /// same seed; nullopt for forms without two arms, and for values that a ratio cannot have.
   std::optional<PlanValues> plan_values(ablations::RuleForm form, const ClaimPlan& plan, const CellMeasures& before,
-                                        const CellMeasures& after, const std::string& metric) const;
+                                        const CellMeasures& after, const std::string& metric,
+                                        const CellMeasures* whole = nullptr) const;
   /// Training losses of a run, by step.
   std::vector<results::Sample> training_losses(const RunMeasure& run) const;
   /// An operation's repetitions in each completed run.
@@ -89,6 +96,8 @@ class ClaimEvidence {
   std::optional<double> counter(const RunMeasure& run, const std::string& name) const;
 
  private:
+  std::optional<double> counted_value(const RunMeasure& run, const std::string& metric) const;
+
   const results::Store* store_ = nullptr;
   std::string scale_;
   std::vector<ClaimPlan> plans_;  ///< newest first

@@ -45,9 +45,16 @@ BySeed on_one_machine(const BySeed& values, const CellMeasures& cell, const Cell
   return kept;
 }
 
+bool is_of_gpu(const ablations::Claim& claim) {
+  const ablations::ClaimMetric* const metric = ablations::find_claim_metric(claim.measure.kind, claim.rule->metric);
+  return metric != nullptr && metric->is_of_gpu;
+}
+
+/// Compared within one machine only.
 bool is_time(const std::string& metric) {
-  return !is_mean_loss(metric) && metric != "final_val_loss_sd" && metric != "peak_bytes" &&
-         metric != "gradient_flow" && metric != "stable_rate";
+  const std::set<std::string> others = {"final_val_loss_sd", "peak_bytes",  "reserved_over_allocated",
+                                        "gpu_launches",      "gradient_flow", "stable_rate"};
+  return !is_mean_loss(metric) && !others.contains(metric);
 }
 
 const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
@@ -62,7 +69,7 @@ class CellMetrics {
   CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& claim, const ablations::ClaimCells& cells,
               const ClaimPlan& plan);
 
-  /// Without a value, `reason` says why unless no run reports the metric.
+  /// `reason` says why there is no value, or no interval, unless no run reports the metric or the seeds are too few.
   MeasuredNumber number(std::string& reason) const;
 
   /// Why a time measures the code rather than the claim; empty if it does not.
@@ -72,6 +79,7 @@ class CellMetrics {
   MeasuredNumber different_losses(std::string& reason) const;
   MeasuredNumber time_to_target(std::string& reason) const;
   MeasuredNumber share_of_peak() const;
+  MeasuredNumber share_of_saved_time(std::string& reason) const;
   MeasuredNumber parameter_difference() const;
   MeasuredNumber stable_rate(std::string& reason) const;
 
@@ -81,7 +89,9 @@ class CellMetrics {
   const ClaimPlan& plan_;
   const CellMeasures* before_ = nullptr;
   const CellMeasures* after_ = nullptr;
+  const CellMeasures* whole_ = nullptr;
   const CellMeasures* operation_ = nullptr;
+  const bool compares_kernels_;
 };
 
 CellMetrics::CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& claim,
@@ -92,13 +102,16 @@ CellMetrics::CellMetrics(const ClaimEvidence& evidence, const ablations::Claim& 
       plan_(plan),
       before_(find(plan, cells.before)),
       after_(find(plan, cells.after)),
-      operation_(find(plan, cells.operation)) {}
+      whole_(find(plan, cells.whole)),
+      operation_(find(plan, cells.operation)),
+      compares_kernels_(ablations::compares_kernels(cells)) {}
 
 MeasuredNumber CellMetrics::number(std::string& reason) const {
   const std::string& metric = claim_.rule->metric;
   if (metric == "different_losses") return different_losses(reason);
   if (metric == "time_to_target_s") return time_to_target(reason);
   if (metric == "share_of_peak") return share_of_peak();
+  if (metric == "share_of_saved_time") return share_of_saved_time(reason);
   if (metric == "rank_parameter_difference") return parameter_difference();
   if (metric == "stable_rate") return stable_rate(reason);
   BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
@@ -106,7 +119,8 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
   if (before_ != nullptr && after_ != nullptr) {
     const std::optional<PlanValues> values = evidence_.plan_values(claim_.rule->form, plan_, *before_, *after_, metric);
-    const bool is_alike = is_time(metric) || is_mean_loss(metric);  // memory jumps
+    // Memory jumps, and a GPU's counters scatter each in its own way.
+    const bool is_alike = (is_time(metric) && !is_of_gpu(claim_)) || is_mean_loss(metric);
     if (values && is_alike)
       return number_in_plan(claim_.rule->form, *values, is_time(metric) ? kTimePriorDf : kLossPriorDf);
   }
@@ -119,10 +133,12 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
 
 std::string CellMetrics::doubt() const {
   const std::string& metric = claim_.rule->metric;
-  const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak"};
+  const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak",
+                                       "share_of_saved_time"};
   const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
-  if (!is_of_times || before_ == nullptr || after_ == nullptr) return "";
-  const core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  if (!is_of_times || compares_kernels_ || before_ == nullptr || after_ == nullptr) return "";
+  core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
+  if (whole_ != nullptr) parts.merge(parts_without_kernel({{after_, 1.0}, {whole_, -1.0}}));
   return parts.empty() ? "" : different_code(parts);
 }
 
@@ -203,6 +219,17 @@ MeasuredNumber CellMetrics::stable_rate(std::string& reason) const {
     return {};
   }
   return number_of(claim_.rule->form, arms[0].stable_by_seed, arms[1].stable_by_seed);
+MeasuredNumber CellMetrics::share_of_saved_time(std::string& reason) const {
+  const std::optional<PlanValues> values = evidence_.plan_values(ablations::RuleForm::kAfterOverBefore, plan_, *before_,
+                                                                 *after_, "step_ms", whole_);
+  if (!values) return {};
+  MeasuredNumber number = share_in_plan(*values, kTimePriorDf);
+  if (!number.value) {
+    reason = "the whole change saves no time here, so no part of it has a share";
+  } else if (!number.interval && !number.is_exact && number.n >= 2) {
+    reason = "that the whole change saves time is not proven here, so a part's share could be anything";
+  }
+  return number;
 }
 
 /// At the end of a run the engine compares every parameter across its processes, and fails if one bit differs.
@@ -262,6 +289,7 @@ class Judge {
     if (entry_.measured.value && entry_.verdict == LedgerVerdict::kNotMeasured)
       entry_.verdict = judged(*claim_.rule, entry_.measured);
     entry_.evidence = evidence_kind();
+    entry_.first_record = ablations::first_record_of(catalogue_, claim_);
     say_why();
     return std::move(entry_);
   }
@@ -331,7 +359,7 @@ class Judge {
   }
 
   /// Throws Error when an arm does not exist at this scale.
-  void resolve_all(const std::vector<ClaimCell>& cells) const {
+  void resolve_all(const std::vector<ClaimCell>& cells, bool compares_kernels) const {
     std::vector<core::TrainConfig> configs;
     for (const ClaimCell& cell : cells) {
       if (cell.operation) continue;
@@ -343,7 +371,8 @@ class Judge {
       request.patch = ablations::rate_patch(cell);
       configs.push_back(ablations::resolve(catalogue_, request).config);
     }
-    if (configs.size() >= 2 && cells[0].rate_factor == 1.0 && cells[1].rate_factor == 1.0) ablations::require_difference(configs[0], configs[1]);
+    const bool is_swept = cells.size() >= 2 && (cells[0].rate_factor != 1.0 || cells[1].rate_factor != 1.0);
+    if (configs.size() >= 2 && !compares_kernels && !is_swept) ablations::require_difference(configs[0], configs[1]);
   }
 
   void measure() {
@@ -352,23 +381,28 @@ class Judge {
     judged_cells.resize(judged_cells.size() - cells.also.size());
     entry_.scale = claim_.measure.kind == MeasureKind::kBenchmark ? sizes() : evidence_.scale();
     try {
-      resolve_all(judged_cells);
+      resolve_all(judged_cells, ablations::compares_kernels(cells));
     } catch (const core::Error& error) {
       rethrow_internal(error);
       return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
     }
     const ClaimPlan* plan = evidence_.plan_of(judged_cells);
     if (plan == nullptr) {
-      entry_.reason = "not measured yet: nanobench claims --measure does it";
+      entry_.reason = std::string("not measured yet: nanobench claims --measure ") +
+                      (is_of_gpu(claim_) ? "--device cuda " : "") + "does it";
       return;
     }
     if (cells.operation && knows_gpu_rate(*plan, cells))
       std::erase_if(judged_cells, [&](const ClaimCell& cell) { return cell.label == cells.operation->label; });
     if (explains_failure(*plan, judged_cells)) return;
+    if (is_of_gpu(claim_) && !has_gpu(*plan, judged_cells))
+      not_measurable("it is a GPU's number, and these runs were on a processor.");
     const CellMetrics metrics(evidence_, claim_, cells, *plan);
     entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
                           ? operation_number(*plan, *cells.operation)
                           : metrics.number(entry_.reason);
+    if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
+    if (entry_.verdict == LedgerVerdict::kNotMeasurable) return;
     if (const std::string doubt = metrics.doubt(); entry_.measured.value && !doubt.empty()) {
       entry_.verdict = LedgerVerdict::kInconclusive;
       entry_.reason = doubt;
@@ -377,7 +411,6 @@ class Judge {
       entry_.verdict = LedgerVerdict::kInconclusive;
       if (entry_.reason.empty()) entry_.reason = "no run reports the metric";
     }
-    if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
     for (const ClaimCell& cell : cells.also) add_side_number(cell);
   }
 
@@ -388,6 +421,13 @@ class Judge {
            std::any_of(cell->second.runs.begin(), cell->second.runs.end(), [&](const RunMeasure& run) {
              return run.run.is_completed() && evidence_.counter(run, core::kGpuGflops).has_value();
            });
+  }
+
+  static bool has_gpu(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
+    return std::any_of(cells.begin(), cells.end(), [&](const ClaimCell& cell) {
+      const std::vector<RunMeasure>& runs = plan.cells.at(cell.label).runs;
+      return std::any_of(runs.begin(), runs.end(), [](const RunMeasure& run) { return run.run.device && run.run.device->is_gpu; });
+    });
   }
 
   /// Explains a cell without a completed run, and whether it can be measured here at all.

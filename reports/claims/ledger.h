@@ -18,7 +18,7 @@ enum class LedgerVerdict {
   kContradicted,   ///< the whole interval disagrees with it
   kInconclusive,   ///< measured, but neither
   kNotMeasured,    ///< measurable, but not measured
-  kNotMeasurable,  ///< not measurable here; `reason` gives the reason
+  kNotMeasurable,  ///< not measurable here; `reason` gives the reason. A number may stand beside it
 };
 
 /// All verdicts, in the order of reports.
@@ -58,6 +58,8 @@ struct LedgerEntry {
   std::string by;      ///< "3 seeds", "counted", "read from the configuration"
   std::string scale;   ///< "nano", "official", "as published", the operation's sizes
   std::string reason;  ///< why there is no verdict; empty if there is one
+  /// Number of the first record whose configuration has what a claim of the kind `config` states; absent if none has.
+  std::optional<std::int64_t> first_record;
   std::vector<SideNumber> also;
 };
 

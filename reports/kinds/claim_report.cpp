@@ -51,6 +51,7 @@ std::string arm_text(const MeasureArm& arm) {
     text += link + feature + " = " + value;
     link = ", ";
   }
+  if (arm.kernels) text += std::string(" by ") + enum_name(*arm.kernels) + " kernels";
   for (const auto& [size, value] : arm.shapes) text += (text.empty() ? "" : ", ") + size + " " + std::to_string(value);
   if (!arm.patch.empty()) text += " with " + arm.patch.dump();
   return text;
@@ -76,6 +77,7 @@ void add_measure(FactList& facts, const Claim& claim) {
   if (measure.equals) facts.add("equals", "equals", member_cell(measure.equals->dump(), *measure.equals));
   if (measure.before) facts.add_if("arm_before", "before", arm_text(*measure.before));
   if (measure.after) facts.add_if("arm_after", "after", arm_text(*measure.after));
+  if (measure.whole) facts.add_if("arm_whole", "before the whole change", arm_text(*measure.whole));
   if (!claim.rule) return;
   facts.add_if("metric", "metric", metric_text(claim));
   facts.add("rule", "supported when", member_cell(describe(*claim.rule), claim.json.at("rule")));
@@ -212,6 +214,7 @@ std::string side_text(const SideNumber& side) {
 TableCell remark_cell(const LedgerEntry& entry) {
   std::vector<std::string> texts;
   if (!entry.reason.empty()) texts.push_back(entry.reason);
+  if (entry.first_record) texts.push_back("first so in #" + std::to_string(*entry.first_record));
   OrderedJson also = OrderedJson::array();
   for (const SideNumber& side : entry.also) {
     texts.push_back(side_text(side));
@@ -219,7 +222,8 @@ TableCell remark_cell(const LedgerEntry& entry) {
     if (side.number.interval) add_bounds(number, side.number.interval);
   }
   const OrderedJson reason = entry.reason.empty() ? OrderedJson() : OrderedJson(entry.reason);
-  return value_cell(joined(texts, "; "), {{"reason", reason}, {"also", std::move(also)}});
+  const OrderedJson first = entry.first_record ? OrderedJson(*entry.first_record) : OrderedJson();
+  return value_cell(joined(texts, "; "), {{"reason", reason}, {"first_record", first}, {"also", std::move(also)}});
 }
 
 TableCell published_cell(const LedgerEntry& entry) {
@@ -237,10 +241,10 @@ Table ledger_table() {
   return {.id = "claims",
           .title = "",
           .columns = {wide_column("statement", "what is claimed"), text_column("verdict", "verdict"),
-                      number_column("claimed", "claimed", 1), number_column("measured", "measured here"),
+                      number_column("claimed", "claimed", 1), number_column("measured", "found"),
                       text_column("published", "published", 1), wide_column("remark", "why, and what else", 2),
                       text_column("scale", "at", 2), text_column("quantity", "number", 5), text_column("by", "from", 3),
-                      text_column("evidence", "evidence", 3), text_column("analysis", "analysis", 3),
+                      text_column("evidence", "evidence"), text_column("analysis", "analysis", 3),
                       text_column("claim", "claim", 4)},
           .rows = {}};
 }
@@ -356,7 +360,8 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
   if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
   document.reading.push_back(
       "The statements are those of five written analyses, in our words. claimed: the claim's own number, converted to "
-      "the measured quantity. published: the same from the records' logs and scripts.");
+      "the quantity that its rule judges. found: that quantity, measured or counted here, or read (evidence). published: "
+      "the same from the records' logs and scripts.");
   document.reading.push_back(
       "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "
       "Each interval holds for its claim alone: among many claims, a few are wrong by chance.");

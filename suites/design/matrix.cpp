@@ -205,6 +205,12 @@ class ClaimMatrix {
     return builder_.resolve(cell.record, cell.features, rate_patch(cell), cell.processes);
   }
 
+  void require_other_kernels(const ClaimCell& cell) const {
+    if (cell.kernels != builder_.suite().kernels) return;
+    throw Error(ErrorCode::kUnavailable, std::string("every run has ") + enum_name(builder_.suite().kernels) +
+                                             " kernels; leave out --kernels");
+  }
+
   /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.
   void add_cells_of(const Claim& claim) {
     std::vector<ClaimCell> wanted, fresh;
@@ -212,8 +218,11 @@ class ClaimMatrix {
     ablations::ClaimCells cells;
     try {
       cells = ablations::cells_of(builder_.catalogue(), claim);
-      if (cells.before && cells.after)
+      if (ablations::compares_kernels(cells)) {
+        require_other_kernels(*cells.before);
+      } else if (cells.before && cells.after) {
         ablations::require_difference(resolved_cell(*cells.before).config, resolved_cell(*cells.after).config);
+      }
       wanted = ablations::all_cells(cells);
       for (const ClaimCell& cell : wanted) {
         if (labels_.contains(cell.label)) continue;
@@ -237,8 +246,8 @@ class ClaimMatrix {
     if (cell.operation) {
       builder_.add_operation(cell.label, *cell.operation, changed, cell.is_exact);
     } else {
-      builder_.note_twin(cell.label, resolved);
-      builder_.add_cell(cell.label, cell.record, resolved, changed);
+      builder_.note_twin(cell.label, resolved, cell.kernels);
+      builder_.add_cell(cell.label, cell.record, resolved, changed, 0, cell.kernels);
     }
   }
 

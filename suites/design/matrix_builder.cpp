@@ -48,8 +48,19 @@ std::string MatrixBuilder::place_of(const FeatureChoice& choice) const {
   return "/features/" + std::to_string(found - suite_.features.begin());
 }
 
+/// "off" as the value that it is another word for. What is no value is refused where it is used.
+std::vector<FeatureChoice> MatrixBuilder::with_own_names(std::vector<FeatureChoice> choices) const {
+  for (FeatureChoice& choice : choices) {
+    if (!catalogue_.has_feature(choice.id)) continue;
+    const Feature& feature = catalogue_.feature(choice.id);
+    if (choice.value) choice.value = feature.own_name(*choice.value);
+    for (std::string& value : choice.values) value = feature.own_name(value);
+  }
+  return choices;
+}
+
 std::vector<FeatureChoice> MatrixBuilder::choices(const ablations::FeatureSettings& effective) {
-  if (is_listed()) return suite_.features;
+  if (is_listed()) return with_own_names(suite_.features);
   std::vector<FeatureChoice> all;
   std::vector<std::string> others;
   for (const Feature* feature : catalogue_.features()) {
@@ -87,7 +98,8 @@ ablations::Resolved MatrixBuilder::resolve_base() {
 }
 
 void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
-                             const std::string& changed, std::int64_t arm) {
+                             const std::string& changed, std::int64_t arm,
+                             std::optional<core::KernelChoice> kernels) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
   }
@@ -101,6 +113,7 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
   cell.config = resolved.config;
   cell.vocabulary_asked_by = vocabulary_asked_by(resolved);
   cell.arm = arm;
+  cell.kernels = kernels;
   matrix_.cells.push_back(std::move(cell));
 }
 
@@ -124,9 +137,10 @@ void MatrixBuilder::ask_for(const std::string& label, const core::AskedMetrics& 
   }
 }
 
-void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved) {
+void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved,
+                              std::optional<core::KernelChoice> kernels) {
   for (const Cell& cell : matrix_.cells) {
-    if (cell.operation || cell.config.digest() != resolved.config.digest()) continue;
+    if (cell.operation || cell.kernels != kernels || cell.config.digest() != resolved.config.digest()) continue;
     note(same_run(label, cell.label, "configuration", " at scale " + suite_.scale));
     return;
   }

@@ -46,15 +46,18 @@ class MatrixBuilder {
 
   /// Throws Error{kInvalidArgument} if the label already exists.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
-                const std::string& changed, std::int64_t arm = 0);
+                const std::string& changed, std::int64_t arm = 0,
+                std::optional<core::KernelChoice> kernels = std::nullopt);
   /// A cell that measures an operation.
   void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
                      bool is_exact);
   /// The runs of the cell with this label measure these too.
   void ask_for(const std::string& label, const core::AskedMetrics& metrics);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }
-  /// Adds a message if an earlier cell has the same configuration: both rows then show one run, not two measurements.
-  void note_twin(const std::string& label, const ablations::Resolved& resolved);
+  /// Adds a message if an earlier cell has the same configuration and kernels: both rows then show one run, not two
+  /// measurements.
+  void note_twin(const std::string& label, const ablations::Resolved& resolved,
+                 std::optional<core::KernelChoice> kernels = std::nullopt);
   /// Repeated messages are kept once.
   void note(const core::Message& message);
 
@@ -62,6 +65,7 @@ class MatrixBuilder {
   std::optional<std::string> holder_of(const ablations::Resolved& base, const std::string& feature) const;
 
  private:
+  std::vector<FeatureChoice> with_own_names(std::vector<FeatureChoice> choices) const;
   std::string vocabulary_asked_by(const ablations::Resolved& resolved) const;
 
   const Suite& suite_;

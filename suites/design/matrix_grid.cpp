@@ -89,6 +89,12 @@ std::string pair_word(const GridAxis& axis, const ablations::Feature& feature) {
   return value == feature.after ? "with " + axis.factor.name : assignment(axis, 1);
 }
 
+void take_own_names(std::vector<Json>& values, const ablations::Feature& feature) {
+  for (Json& value : values) {
+    if (value.is_string()) value = feature.own_name(value.get<std::string>());
+  }
+}
+
 GridFactors::GridFactors(MatrixBuilder& builder)
     : builder_(builder), suite_(builder.suite()), base_(builder.resolve_base()) {
   suite_.design == Design::kSweep ? add_axes() : add_features();
@@ -102,8 +108,9 @@ void GridFactors::add_axes() {
     factor.path = axis.path;
     factor.values = axis.values;
     builder_.at("/axes/" + std::to_string(i));
+    if (!axis.feature.empty()) take_own_names(factor.values, builder_.catalogue().feature(axis.feature));
     factor.factor.name = factor.factor.setting = axis.feature.empty() ? axis.path : axis.feature;
-    for (const Json& value : axis.values) factor.factor.levels.push_back(text_of(value));
+    for (const Json& value : factor.values) factor.factor.levels.push_back(text_of(value));
     keep_if_possible(std::move(factor));
   }
   shorten_paths();
@@ -268,6 +275,7 @@ class Grid {
     require_factors(suite_, factors_.size());
     DesignTable table = make_table();
     add_cells(table);
+    if (suite_.design == Design::kSweep) merge_twins(table);
     builder_.add_contrasts(table);
     for (const core::Message& note : grid_notes(suite_, axes_, table)) builder_.note(note);
   }
@@ -284,6 +292,31 @@ class Grid {
     std::vector<bool> is_lost;
     for (const DesignCell& cell : table.cells) is_lost.push_back(!add_cell(cell));
     for (const core::Message& message : leave_out(table, is_lost, lost_)) builder_.note(message);
+  }
+
+  /// Values of a setting may come to one configuration at a scale: such cells are one run. An effect between them is
+  /// none, and two effects between the same runs are one.
+  void merge_twins(DesignTable& table) {
+    std::map<std::string, std::size_t> first;
+    std::vector<std::size_t> place;
+    for (const Cell& cell : builder_.matrix().cells)
+      place.push_back(first.emplace(cell.config.digest(), place.size()).first->second);
+    std::vector<ablations::Contrast> kept;
+    for (ablations::Contrast& contrast : table.contrasts) {
+      std::vector<double> merged(contrast.coefficients.size());
+      for (std::size_t i = 0; i < merged.size(); ++i) merged[place[i]] += contrast.coefficients[i];
+      const auto same = std::find_if(kept.begin(), kept.end(),
+                                     [&](const ablations::Contrast& other) { return other.coefficients == merged; });
+      if (std::all_of(merged.begin(), merged.end(), [](double x) { return x == 0.0; })) {
+        builder_.note(no_effect_of_one_run(contrast.effect));
+      } else if (same != kept.end()) {
+        builder_.note(same_effect(contrast.effect, same->effect));
+      } else {
+        contrast.coefficients = std::move(merged);
+        kept.push_back(std::move(contrast));
+      }
+    }
+    table.contrasts = std::move(kept);
   }
 
   /// Returns false and keeps the reason if the combination is not possible.

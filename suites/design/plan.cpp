@@ -84,7 +84,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
   spec.dtype = plan.suite.dtype;
   spec.threads = plan.threads;
   spec.device = plan.suite.device;
-  spec.kernels = plan.suite.kernels;
+  spec.kernels = cell.kernels.value_or(plan.suite.kernels);
   if (!cell.operation && plan.suite.mock.is_null()) {
     spec.metrics = cell.metrics;
     spec.metrics.insert(plan.suite.metrics.begin(), plan.suite.metrics.end());
@@ -249,12 +249,42 @@ class DataFit {
   std::set<std::int64_t> checked_;  ///< vocabularies that contain every token
 };
 
+std::string without_position(core::TrainConfig config) {
+  config.data.loader.position = core::LoaderPosition::kPerRank;
+  return config.digest();
+}
+
+/// Says why two cells that differ only in the position of the ranks give the same losses, where they do.
+void note_same_positions(Matrix& matrix, const core::DataSet& data) {
+  std::map<std::string, const Cell*> together;
+  const auto is_together = [](const Cell& cell) {
+    return cell.config.data.loader.position == core::LoaderPosition::kGlobal;
+  };
+  for (const Cell& cell : matrix.cells) {
+    if (!cell.operation && is_together(cell)) together.emplace(without_position(cell.config), &cell);
+  }
+  if (together.empty()) return;
+  core::ShardList shards;
+  for (const Cell& cell : matrix.cells) {
+    if (cell.operation || is_together(cell)) continue;
+    const auto other = together.find(without_position(cell.config));
+    if (other == together.end()) continue;
+    if (!shards) shards = core::open_shards(data.train, core::ShardStorage::kMapped);
+    const core::PositionComparison positions = core::compare_positions(cell.config, shards);
+    if (!positions.is_same) continue;
+    matrix.messages.push_back(data_note(
+        data.name, same_positions(cell.label, other->second->label, cell.config.run.stop_after,
+                                  positions.leaves_first_shard)));
+  }
+}
+
 /// `is_foreign`: shards that have never been read completely, so every token is checked.
 void fit_to_data(Matrix& matrix, const core::DataSet& data, bool is_foreign) {
   DataFit fit(matrix, data, is_foreign);
   for (Cell& cell : matrix.cells) {
     if (!cell.operation) fit.fit(cell);
   }
+  note_same_positions(matrix, data);
 }
 
 void prepare_evaluations(const Suite& suite, Matrix& matrix, const std::filesystem::path& cache_dir) {

@@ -65,6 +65,22 @@ Message same_run(const std::string& label, const std::string& first, const std::
           label + ": the same " + what + " as " + first + where + ", so it is run once and stands in both rows"};
 }
 
+std::string same_positions(const std::string& label, const std::string& other, std::int64_t steps,
+                           bool leaves_first_shard) {
+  const std::string why = leaves_first_shard ? "all ranks leave a shard after the same number of reads"
+                                             : "the run ends inside the first shard";
+  return label + " and " + other + " read the same tokens in all " + std::to_string(steps) + " steps, because " + why +
+         "; the position of the ranks has an effect of exactly 0";
+}
+
+Message no_effect_of_one_run(const std::string& effect) {
+  return {MessageKind::kSameRun, effect, effect + ": its cells are one run, so it is no effect and stands in no table"};
+}
+
+Message same_effect(const std::string& effect, const std::string& other) {
+  return {MessageKind::kSameRun, effect, effect + ": between the same runs as " + other + ", so it stands once"};
+}
+
 std::string already_in_base(const std::string& name, const std::string& value,
                             const std::optional<std::string>& held_by) {
   return name + " is \"" + value + "\" in the base already" + because_held(held_by);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,13 @@ core::Message not_measurable(const std::string& claim, const std::string& reason
 /// Two cells are the same run. `what` is what they share: "configuration", "command"; `where` names the scale.
 core::Message same_run(const std::string& label, const std::string& first, const std::string& what,
                        const std::string& where);
+
+/// Two cells whose ranks read the same tokens in all `steps`, whichever way they move through the shards.
+std::string same_positions(const std::string& label, const std::string& other, std::int64_t steps,
+                           bool leaves_first_shard);
+/// An effect between cells that are one run, and one that is between the same runs as another.
+core::Message no_effect_of_one_run(const std::string& effect);
+core::Message same_effect(const std::string& effect, const std::string& other);
 
 /// "NAME is "VALUE" in the base already", with the scale that fixes it.
 std::string already_in_base(const std::string& name, const std::string& value,

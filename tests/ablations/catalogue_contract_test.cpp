@@ -1,4 +1,5 @@
 // Promises that hold for every entry of the embedded catalogue.
+#include <map>
 #include <set>
 
 #include "ablations/patch.h"
@@ -39,6 +40,19 @@ TEST(CatalogueContract, FeaturesSayWhatTheyAre) {
           << feature->id << " names the analysis " << analysis;
     }
   }
+}
+
+/// A feature names an analysis because a claim of it speaks of the feature, and no other.
+TEST(CatalogueContract, TheAnalysesOfAFeatureAreThoseOfItsClaims) {
+  std::map<std::string, std::set<std::string>> analyses;
+  for (const Claim* claim : embedded_catalogue().claims()) {
+    for (const std::string& feature : claim->features) analyses[feature].insert(claim->analysis);
+  }
+  for (const Feature* feature : embedded_catalogue().all_features()) {
+    const std::vector<std::string> expected(analyses[feature->id].begin(), analyses[feature->id].end());
+    EXPECT_EQ(feature->analyses, expected) << feature->source << ": /introduced/analyses";
+  }
+  EXPECT_GT(analyses.size(), 60U);
 }
 
 /// Scales have their own interval, as their runs have too few steps for the records'; and smoke has one micro-step

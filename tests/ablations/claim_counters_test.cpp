@@ -54,6 +54,25 @@ TEST(ClaimCounters, RanksShareTheMatricesEvenly) {
   EXPECT_LT(count("busiest_rank_share", "record36"), 1.1);
 }
 
+TEST(ClaimCounters, SkipsAndRatesOfTheRecords) {
+  EXPECT_EQ(count("skip_parameters", "record16"), 6.0);
+  EXPECT_EQ(count("skip_parameters", "record16", {{"unet_skips", "off"}}), 0.0);
+  // 0.05 for all steps but the last 600, in which it falls to 0 in a straight line.
+  EXPECT_NEAR(count("effective_learning_rate", "record14"), 0.05 * (1 - 600.0 / 2 / 1530), 0.05 / 1530);
+  EXPECT_NEAR(count("effective_learning_rate", "record15"), 0.05 * (1 - 600.0 / 2 / 1480), 0.05 / 1480);
+}
+
+TEST(ClaimCounters, SequencesEndInsideABlockUnlessTheirLengthIsAMultipleOfIt) {
+  EXPECT_EQ(count("unaligned_sequences", "record14"), 0.0);
+  core::TrainConfig config;
+  config.data.sequence_length = 1000;
+  config.data.sequences_per_step = 2;
+  config.attention.block_size = 50;
+  EXPECT_EQ(counted("unaligned_sequences", config), 0.0);
+  config.attention.block_size = 64;
+  EXPECT_EQ(counted("unaligned_sequences", config), 2.0);
+}
+
 TEST(ClaimCounters, MasksOfTheRecords) {
   EXPECT_EQ(count("full_blocks", "record15"), 0.0);
   EXPECT_GT(count("full_blocks", "record16"), 0.0);

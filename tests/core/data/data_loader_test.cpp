@@ -43,6 +43,34 @@ LoaderOptions small(std::int64_t sequences_per_step, std::int64_t ranks) {
   return options;
 }
 
+TrainConfig of_steps(std::int64_t steps) {
+  TrainConfig config;
+  config.data.sequence_length = 10;
+  config.data.sequences_per_step = 4;
+  config.data.ranks = 4;
+  config.data.loader.first_read_twice = false;
+  config.run.stop_after = steps;
+  return config;
+}
+
+/// A step takes 40 tokens of a shard. In one of 115, ranks 0 to 2 have a third read, and rank 3 has none.
+TEST(ComparePositions, TheyDifferWhereRanksLeaveAShardApart) {
+  const TestFolder folder;
+  const ShardList shards = shards_of(folder, {115, 200});
+  const PositionComparison inside = compare_positions(of_steps(2), shards);
+  EXPECT_TRUE(inside.is_same);
+  EXPECT_FALSE(inside.leaves_first_shard);
+  EXPECT_FALSE(compare_positions(of_steps(3), shards).is_same);
+}
+
+TEST(ComparePositions, TheyAreTheSameWhereRanksLeaveAShardTogether) {
+  const TestFolder folder;
+  const ShardList shards = shards_of(folder, {85, 85});
+  const PositionComparison comparison = compare_positions(of_steps(7), shards);
+  EXPECT_TRUE(comparison.is_same);
+  EXPECT_TRUE(comparison.leaves_first_shard);
+}
+
 TEST(DataLoader, ReadsAsTheRecordsDo) {
   const Json cases = read_json_file(golden_data("golden/ops/loader.json"));
   ASSERT_GE(cases.size(), 90u);

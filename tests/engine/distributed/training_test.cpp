@@ -191,6 +191,12 @@ TEST(DistributedTrainer, OwnersCommunicateLessAndSaveTheStateOfAdam) {
   EXPECT_GT(owners.at("communication/bytes_per_step/reduce_scatter"), 0.0);
   EXPECT_LT(owners.at("communication/bytes_per_step/all_reduce"),
             0.2 * all.at("communication/bytes_per_step/all_reduce"));
+  for (const char* kind : {"all_reduce", "all_gather"})
+    EXPECT_EQ(all.at(std::string("communication/ms_per_step/") + kind) > 0.0,
+              all.at(std::string("communication/calls_per_step/") + kind) > 0.0)
+        << kind << ": a kind has a time where it has calls";
+  EXPECT_FALSE(all.contains("communication/ms_per_step/reduce_scatter"));
+  EXPECT_GT(owners.at("communication/ms_per_step/reduce_scatter"), 0.0);
 }
 
 TEST(DistributedTrainer, ATraceOfGradientsNeedsAllOfThem) {

@@ -42,6 +42,53 @@ TEST(MeasuredNumber, FormsTakeTheArmsThatTheyNeed) {
   EXPECT_FALSE(number_of(RuleForm::kAfterOverBefore, {{1, 0.0}}, {{1, 2.0}}).value);
 }
 
+/// Logarithms of step times: whole, before, after, and two other cells, in `blocks` seeds with noise `sd`.
+PlanValues made_plan(double whole, double before, double after, int blocks, double sd, std::mt19937& random) {
+  std::normal_distribution<double> noise(0.0, sd);
+  PlanValues values{.table = {}, .before = 1, .after = 2, .whole = 0};
+  for (const double mean : {whole, before, after, 0.3, 0.4}) {
+    auto& row = values.table.emplace_back();
+    for (int block = 0; block < blocks; ++block) row.emplace_back(mean + 0.1 * block + (sd > 0 ? noise(random) : 0.0));
+  }
+  return values;
+}
+
+/// 95 % of the intervals of a share must hold it, though part and whole share a cell.
+TEST(ShareInPlan, IntervalsHoldTheTruth) {
+  std::mt19937 random(11);
+  int held = 0, bounded = 0;
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const MeasuredNumber number = share_in_plan(made_plan(0.20, 0.13, 0.0, 5, 0.02, random), 12.0);
+    ASSERT_TRUE(number.value);
+    if (!number.interval) continue;
+    ++bounded;
+    held += number.interval->contains(0.65) ? 1 : 0;
+  }
+  EXPECT_GT(bounded, kTrials * 99 / 100);
+  EXPECT_NEAR(static_cast<double>(held) / bounded, 0.95, 0.02);
+}
+
+TEST(ShareInPlan, OfAWholeThatIsNotProvenHasNoInterval) {
+  std::mt19937 random(3);
+  int bounded = 0;
+  for (int trial = 0; trial < 200; ++trial)
+    bounded += share_in_plan(made_plan(0.001, 0.0005, 0.0, 4, 0.02, random), 12.0).interval ? 1 : 0;
+  EXPECT_LT(bounded, 20);
+}
+
+TEST(ShareInPlan, NothingSavedHasNoShare) {
+  std::mt19937 random(5);
+  EXPECT_FALSE(share_in_plan(made_plan(-0.2, -0.1, 0.0, 4, 0.001, random), 12.0).value);
+}
+
+TEST(ShareInPlan, OneSeedHasAValueOnly) {
+  std::mt19937 random(5);
+  const MeasuredNumber number = share_in_plan(made_plan(0.2, 0.05, 0.0, 1, 0.0, random), 12.0);
+  EXPECT_NEAR(number.value.value_or(0), 0.25, 1e-12);
+  EXPECT_FALSE(number.interval);
+}
+
 /// 95 % of the intervals must hold the true ratio.
 TEST(MeasuredNumber, IntervalsHoldTheTruth) {
   std::mt19937 random(7);

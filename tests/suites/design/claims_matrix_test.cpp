@@ -80,6 +80,23 @@ TEST(ClaimsMatrix, RunsMeasureWhatTheirClaimsNeed) {
   }
 }
 
+TEST(ClaimsMatrix, KernelsAreThoseThatTheClaimNames) {
+  const Plan plan = claims_matrix_plan_of(claims_matrix_suite_of({"seed002_kernels_fused"}));
+  ASSERT_EQ(plan.matrix.cells.size(), 2U);
+  std::set<std::string> digests;
+  for (const PlannedRun& run : plan.runs) {
+    digests.insert(run.digest);
+    const bool is_reference = plan.cell_of(run).label == "record12 by reference kernels";
+    EXPECT_EQ(run.spec.kernels, is_reference ? core::KernelChoice::kReference : core::KernelChoice::kFused);
+  }
+  EXPECT_EQ(digests.size(), plan.runs.size()) << "runs by other kernels are other runs";
+  Suite suite = claims_matrix_suite_of({"seed002_kernels_fused", "seed003_attention_skip_faster"});
+  suite.kernels = core::KernelChoice::kReference;
+  const Matrix matrix = make_matrix(suite, catalogue());
+  EXPECT_EQ(matrix.cells.size(), 2U) << "nothing to compare where every run has them";
+  EXPECT_TRUE(says(matrix, MessageKind::kNotMeasurable, "seed002_kernels_fused", {"reference kernels"}));
+}
+
 TEST(ClaimsMatrix, AnOperationNeedsNoData) {
   const Suite suite = claims_matrix_suite_of({"seed000_attention_35_percent_faster"});
   Matrix matrix = make_matrix(suite, catalogue());

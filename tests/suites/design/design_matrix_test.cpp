@@ -205,6 +205,32 @@ TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
   EXPECT_NEAR(estimate(grid, "attention_skip", planted), 0.014, 1e-12);
 }
 
+/// 1000 and 1001 official steps are as many at this scale: one run, and one effect.
+TEST(DesignMatrix, ASweepHasOneEffectForCellsThatAreOneRun) {
+  Json json = design_matrix_suite_of("sweep");
+  json["axes"] = Json::array({{{"path", "/schedule/num_steps"}, {"values", {1490, 1000, 1001}}}});
+  const Matrix matrix = design_matrix_of(json);
+  ASSERT_EQ(matrix.cells.size(), 3U);
+  EXPECT_EQ(matrix.cells[1].config.digest(), matrix.cells[2].config.digest());
+  ASSERT_EQ(matrix.contrasts.size(), 1U);
+  EXPECT_EQ(matrix.contrasts[0].effect, "num_steps=1000");
+  EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "num_steps=1001", {"num_steps=1000"})) << all_of(matrix.messages);
+  json["axes"][0]["values"] = {1000, 1001};
+  EXPECT_TRUE(design_matrix_of(json).contrasts.empty());
+}
+
+/// Many features call it "none" to be without.
+TEST(DesignMatrix, OffIsAnotherWordForNone) {
+  Json json = design_matrix_suite_of("sweep");
+  json["axes"] = Json::array({{{"feature", "attention_skip"}, {"values", {"off", "layer_7"}}}});
+  const Matrix matrix = design_matrix_of(json);
+  EXPECT_EQ(labels_of(matrix), (std::vector<std::string>{"attention_skip=none", "attention_skip=layer_7"}));
+  EXPECT_FALSE(skips_attention(matrix.cells[0]));
+  const Matrix without = design_matrix_of(
+      design_matrix_suite_of("leave_one_out", Json::array({{{"id", "attention_skip"}, {"value", "off"}}})));
+  EXPECT_EQ(labels_of(without), (std::vector<std::string>{"record17", "without attention_skip"}));
+}
+
 TEST(DesignMatrix, ArmsOfAnAAAreRunsOfTheirOwn) {
   const Json json = with(design_matrix_suite_of("a_a"), "engine", {{"mock", {{"loss_sigma", 0.1}}}});
   const Suite suite = read_suite(json, "s.json");
