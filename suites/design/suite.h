@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,6 +70,9 @@ struct Suite {
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
+  /// The suite without what a command line changed in it; null: nothing was changed. Tells whose fault it is if a
+  /// feature that the file names cannot act.
+  std::shared_ptr<const Suite> as_written;
   core::Json mock;                          ///< settings of the mock engine; null for the native one
   std::optional<ExternalTrainer> external;  ///< an external trainer instead of our engine
 };
