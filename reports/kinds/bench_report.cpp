@@ -536,7 +536,8 @@ void add_turn_warnings(const results::Store& store, const BenchData& data, std::
   }
   if (most > 1.0 && !data.settings.metrics.empty()) {
     warnings.emplace_back(
-        "The commands took turns, and a time or a speed that a command prints includes its pauses: compare such numbers "
+        "The commands took turns, and a time or a speed that a command prints includes its pauses: compare such "
+        "numbers "
         "without --turns.");
   }
 }
@@ -548,10 +549,10 @@ std::vector<std::string> bench_reading(const BenchData& data) {
       "one run. Wall time runs from the start of the process to its end; user and system time are those of the process "
       "and the children that it waited for; the peak is the largest resident set of one of them."};
   if (data.settings.turn_ms) {
-    reading.push_back("The commands of a round were in memory at once, and one at a time ran, for " +
-                      turn_text(data.settings) +
-                      ", in an order that is drawn anew for each pass. Wall time is the sum of a command's turns; what a "
-                      "command measures by its own clock includes its pauses.");
+    reading.push_back(
+        "The commands of a round were in memory at once, and one at a time ran, for " + turn_text(data.settings) +
+        ", in an order that is drawn anew for each pass. Wall time is the sum of a command's turns; what a "
+        "command measures by its own clock includes its pauses.");
   }
   if (data.effects.empty()) return reading;
   reading.push_back(
@@ -601,7 +602,8 @@ Document bench_report(const results::Store& store, const results::PlanRecord& pl
     facts.add("reference", "reference", data.reference);
     facts.add("margin", "margin", value_cell(percent(data.settings.margin), data.settings.margin));
   }
-  if (data.settings.turn_ms) facts.add("turn_ms", "turns of", value_cell(turn_text(data.settings), *data.settings.turn_ms));
+  if (data.settings.turn_ms)
+    facts.add("turn_ms", "turns of", value_cell(turn_text(data.settings), *data.settings.turn_ms));
   facts.add("plan", "plan", count_cell(plan.id));
   section.facts = facts.facts;
   section.tables.push_back(commands_table(store, data));

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxShownWidth = 240;  ///< of running text in a table; longer text shows only its beginning
 constexpr std::size_t kShownWidth = 120;
 constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is built when it is opened
-constexpr std::size_t kMinSortedRows = 3;  ///< as in page.js
+constexpr std::size_t kMinSortedRows = 3;    ///< as in page.js
 constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in its own frame, under its header
 
 /// Text with commands in it.

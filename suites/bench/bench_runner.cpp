@@ -126,7 +126,7 @@ class BenchRunner {
       if (is_interrupted() || (rounds_ && number >= *rounds_)) return;
       const auto began = BenchClock::now();
       run_round(round, ++number, position);
-      if (given_up_.size() == bench_.cells.size()) return;
+      if (is_interrupted() || given_up_.size() == bench_.cells.size()) return;
       quickest_s = number == 1 ? seconds_since(began) : std::min(quickest_s, seconds_since(began));
       if (!rounds_ && (number == kRoundsBeforePlan || number >= bench_.request.max_runs))
         rounds_ = rounds_within_budget(bench_.request, bench_.cells.size(), quickest_s);
@@ -198,11 +198,8 @@ class BenchRunner {
       const std::int64_t here = position++;
       if (is_interrupted()) return;
       if (is_left_out(cell)) continue;
-      MeasuredRun run{.cell = cell,
-                      .round = static_cast<std::uint64_t>(number),
-                      .position = here,
-                      .result = {},
-                      .batch = {}};
+      MeasuredRun run{
+          .cell = cell, .round = static_cast<std::uint64_t>(number), .position = here, .result = {}, .batch = {}};
       if (prepare(run))
         residents.emplace_back(*this, std::move(run));
       else if (!keep(std::move(run)))
@@ -211,7 +208,8 @@ class BenchRunner {
     std::vector<PausedRun*> runs;
     for (Resident& resident : residents) runs.push_back(&resident);
     // Not the seed of the rounds: a pass would repeat their orders.
-    take_turns(runs, ~bench_.request.order_seed + static_cast<std::uint64_t>(number), [this] { return is_interrupted(); });
+    take_turns(runs, ~bench_.request.order_seed + static_cast<std::uint64_t>(number),
+               [this] { return is_interrupted(); });
     if (is_interrupted()) {
       for (Resident& resident : residents) resident.end_on_interrupt();
     }

@@ -101,8 +101,8 @@ TimedRun::Clock::time_point TimedRun::resume() {
   return now;
 }
 
-std::chrono::duration<double> TimedRun::time_to_wait(
-    Clock::time_point began, const std::optional<std::chrono::duration<double>>& turn) const {
+std::chrono::duration<double> TimedRun::time_to_wait(Clock::time_point began,
+                                                     const std::optional<std::chrono::duration<double>>& turn) const {
   const std::chrono::duration<double> look = watch_.is_open() ? kTimedTick : kWithoutWatch;
   return turn ? std::min<std::chrono::duration<double>>(look, *turn - (Clock::now() - began)) : look;
 }

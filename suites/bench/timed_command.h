@@ -54,8 +54,8 @@ class TimedRun {
   TimedRun& operator=(const TimedRun&) = delete;
 
   /// Runs it to its end, or for a turn, after which its process group is paused. Returns whether it has ended; whatever
-  /// it left behind in its group has ended then. A signal that the guard received ends it. `on_tick` is called about ten
-  /// times a second. Time counts while it runs, also against its timeout.
+  /// it left behind in its group has ended then. A signal that the guard received ends it. `on_tick` is called about
+  /// ten times a second. Time counts while it runs, also against its timeout.
   bool run(const std::function<void()>& on_tick,
            const std::optional<std::chrono::duration<double>>& turn = std::nullopt);
   /// After a signal to us: continues it, and asks it to end without waiting for that; run() waits.
@@ -90,8 +90,8 @@ class TimedRun {
   Clock::time_point ticked_ = Clock::now();
 };
 
-/// Runs it from its start to its end. A signal that the guard received ends the command, except for `earlier_signals` of
-/// them.
+/// Runs it from its start to its end. A signal that the guard received ends the command, except for `earlier_signals`
+/// of them.
 TimedResult run_timed(const TimedCommand& command, InterruptGuard& interrupts, const std::function<void()>& on_tick,
                       int earlier_signals = 0);
 

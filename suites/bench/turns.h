@@ -18,8 +18,8 @@ class PausedRun {
 };
 
 /// Runs all of them to their end. In each pass every command that has not ended has one turn: first in the given order,
-/// then in orders that are drawn by the seed. The last command that is left runs to its end without a pause. Stops early
-/// if `is_interrupted`, and leaves what has not ended paused.
+/// then in orders that are drawn by the seed. The last command that is left runs to its end without a pause. Stops
+/// early if `is_interrupted`, and leaves what has not ended paused.
 void take_turns(const std::vector<PausedRun*>& runs, std::uint64_t seed, const std::function<bool()>& is_interrupted);
 
 }  // namespace nanobench::suites

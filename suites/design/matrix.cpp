@@ -322,8 +322,8 @@ Matrix make_asked_matrix(const Suite& suite, const Catalogue& catalogue) {
     std::erase_if(idle, [&](const core::Message& message) { return !before.contains(message.subject); });
   }
   if (idle.empty()) return matrix;
-  throw Error(ErrorCode::kInvalidArgument, core::json_location(suite.source, "/features") + ": " +
-                                               idle_features(core::texts_of(idle)));
+  throw Error(ErrorCode::kInvalidArgument,
+              core::json_location(suite.source, "/features") + ": " + idle_features(core::texts_of(idle)));
 }
 
 }  // namespace nanobench::suites

@@ -132,9 +132,9 @@ TEST(BenchTurns, OneAtATimeRuns) {
               "  state=${line##*) }; looks=$((looks + 1))\n"
               "  case $state in T*|Z*|X*) ;; *) running=$((running + 1)) ;; esac\n"
               "done; echo running:$running looks:$looks\n");
-  const Json document =
-      bench_json(shell, {"--runs", "1", "--turns=20ms", "--prepare", "rm -f x.pid y.pid", "--metric",
-                         "running=running:([0-9]+)", "--metric", "looks=looks:([0-9]+)", "sh look.sh x y", "sh look.sh y x"});
+  const Json document = bench_json(
+      shell, {"--runs", "1", "--turns=20ms", "--prepare", "rm -f x.pid y.pid", "--metric", "running=running:([0-9]+)",
+              "--metric", "looks=looks:([0-9]+)", "sh look.sh x y", "sh look.sh y x"});
   double looks = 0.0;
   for (const Json& row : document.at("tables").at("metrics")) {
     if (row.at("metric") == "running") EXPECT_EQ(row.at("mean").at("mean"), 0.0) << row;
@@ -146,8 +146,8 @@ TEST(BenchTurns, OneAtATimeRuns) {
 TEST(BenchTurns, WhatRunsAroundThemIsOutsideOfTheTurns) {
   const CommandLine shell("bench_turns_hooks");
   shell.write("say.sh", "echo $1 >>order\n");
-  bench_json(shell, {"--runs", "1", "--turns", "--prepare", "sh say.sh before", "--conclude", "sh say.sh after", "--setup",
-                     "sh say.sh setup", "--cleanup", "sh say.sh cleanup", "sh say.sh run", "sh say.sh run"});
+  bench_json(shell, {"--runs", "1", "--turns", "--prepare", "sh say.sh before", "--conclude", "sh say.sh after",
+                     "--setup", "sh say.sh setup", "--cleanup", "sh say.sh cleanup", "sh say.sh run", "sh say.sh run"});
   EXPECT_EQ(lines_of(shell.work() / "order"),
             (std::vector<std::string>{"setup", "before", "before", "run", "run", "after", "after", "cleanup"}));
 }
@@ -169,6 +169,7 @@ TEST(BenchTurns, CtrlCEndsWhatIsPaused) {
   shell.write("stop.sh", "while [ ! -e child ]; do :; done; kill -INT $PPID; sleep 600\n");
   const ProgramResult result = bench(shell, {"--runs", "3", "--turns=5ms", "sh wait.sh", "sh stop.sh"});
   EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_EQ(result.out, "") << "nothing was completed";
   EXPECT_TRUE(ends(std::stol(read_text(shell.work() / "child"))));
 }
 

@@ -291,9 +291,9 @@ TEST(BisectOfOurEngine, BuildsTheCommitsThatItTests) {
   EngineRepository repository(shell);
   for (const char* effect : {"0", "0", "0", "", "0.02", "0.02", "0.02"}) repository.commit(effect);
   const auto bisected = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"bisect", "ours.json",      "--repository", "engine", "--good", "c0",    "--bad",
-                                      "main",   "--only",         "loss",         "--margin",         "loss=0.005",
-                                      "--json", "--max-seeds", "6"};
+    std::vector<std::string> words = {"bisect",   "ours.json",  "--repository", "engine",      "--good",
+                                      "c0",       "--bad",      "main",         "--only",      "loss",
+                                      "--margin", "loss=0.005", "--json",       "--max-seeds", "6"};
     words.insert(words.end(), more.begin(), more.end());
     return shell.run(words);
   };
@@ -303,7 +303,9 @@ TEST(BisectOfOurEngine, BuildsTheCommitsThatItTests) {
   EXPECT_EQ(subjects_with(report, "bad"), (std::set<std::string>{"commit c4", "commit c6"}));
   EXPECT_EQ(subjects_with(report, "good"), std::set<std::string>{"commit c2"});
   EXPECT_EQ(subjects_with(report, "skipped"), std::set<std::string>{"commit c3"});
-  EXPECT_NE(report.dump().find("no rule for it"), std::string::npos) << "the build's last words";
+  const std::string why = report.at("tables").at("steps").at(1).at("reason").get<std::string>();
+  EXPECT_NE(why.find("no rule for it"), std::string::npos) << "the build's last words: " << why;
+  EXPECT_EQ(read_text(why.substr(why.rfind(' ') + 1)), "no rule for it\n") << "and its log: " << why;
   std::vector<int> builds = repository.builds();
   EXPECT_EQ(builds.front(), 0) << "the good revision first";
   std::sort(builds.begin(), builds.end());
@@ -321,10 +323,10 @@ TEST(BisectOfOurEngine, MayBuildInAnotherWay) {
   shell.write("ours.json", kSuiteOfOurEngine);
   EngineRepository repository(shell);
   for (const char* effect : {"0", "0.02"}) repository.commit(effect);
-  const std::vector<std::string> words = {"bisect", "ours.json", "--repository", "engine",   "--good",
-                                          "c0",     "--bad",     "c1",           "--only",   "loss",
-                                          "--json", "--quiet",   "--build",      "cp engine.sh train; chmod +x train",
-                                          "--program"};
+  const std::vector<std::string> words = {
+      "bisect",   "ours.json", "--repository", "engine", "--good",  "c0",      "--bad",
+      "c1",       "--only",    "loss",         "--json", "--quiet", "--build", "cp engine.sh train; chmod +x train",
+      "--program"};
   const auto made = [&](const std::string& program) {
     std::vector<std::string> all = words;
     all.push_back(program);
@@ -353,17 +355,17 @@ TEST(Bisect, WhatCannotBeAskedIsOneSentence) {
   const auto asked = [](const std::string& good, const std::string& bad) {
     return bisect_words({"--good", good, "--bad", bad});
   };
-  expect_refusals(shell, {{asked("nowhere", "c2"), "no such commit"},
-                          {asked("c2", "c0"), "exchange them"},
-                          {asked("c1", "c1"), "the same commit"},
-                          {asked("c2", "side"), "they part at"},
-                          {bisect_words({"--good", "c0", "--bad", "c2", "--link", "data"}), "--link data"},
-                          {bisect_words({"--good", "c0", "--bad", "c2", "--max-seeds", "1"}), "--max-seeds"},
-                          {bisect_words({"--good", "c0", "--bad", "c2", "--repository", "toy"}), "--repository"},
-                          {{"bisect", "mock.json", "--good", "c0", "--bad", "c2"}, "the mock engine"},
-                          {{"bisect", "ours.json", "--good", "c0", "--bad", "c2", "--link", "data"}, "--link"},
-                          {{"bisect", "ours.json", "--good", "nowhere", "--bad", "c2", "--repository", "toy"},
-                           "no such commit"}});
+  expect_refusals(
+      shell, {{asked("nowhere", "c2"), "no such commit"},
+              {asked("c2", "c0"), "exchange them"},
+              {asked("c1", "c1"), "the same commit"},
+              {asked("c2", "side"), "they part at"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--link", "data"}), "--link data"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--max-seeds", "1"}), "--max-seeds"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--repository", "toy"}), "--repository"},
+              {{"bisect", "mock.json", "--good", "c0", "--bad", "c2"}, "the mock engine"},
+              {{"bisect", "ours.json", "--good", "c0", "--bad", "c2", "--link", "data"}, "--link"},
+              {{"bisect", "ours.json", "--good", "nowhere", "--bad", "c2", "--repository", "toy"}, "no such commit"}});
   const ProgramResult loose =
       shell.run({"bisect", "loose/suite.json", "--good", "a", "--bad", "b"}, "GIT_CEILING_DIRECTORIES=/tmp");
   EXPECT_EQ(loose.exit_code, 2);

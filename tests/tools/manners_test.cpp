@@ -235,8 +235,8 @@ TEST(NamedFeatures, OfASuiteFileThatCannotActAreAnError) {
 TEST(NamedFeatures, ThatTheCommandLineTakesAwayAreANote) {
   const CommandLine shell("named_and_scaled");
   const auto file_with = [](const std::string& scale, const std::string& features) {
-    return R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "seeds": [1], "scale": ")" + scale +
-           R"(", "engine": {"mock": {}}, "features": ["rotary", )" + features + "]}";
+    return R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "seeds": [1], "scale": ")" +
+           scale + R"(", "engine": {"mock": {}}, "features": ["rotary", )" + features + "]}";
   };
   const auto cells_of = [&](const std::vector<std::string>& options) {
     std::vector<std::string> arguments = {"show", "s.json", "--json"};

@@ -93,12 +93,13 @@ void add_build(suites::ExternalTrainer& trainer, const std::string& build) {
 
 /// Where our engine's commits are and how they are built. Throws Error.
 EngineRecipe recipe_of(const BisectOptions& options) {
-  const fs::path asked = !options.repository.empty() ? fs::path(options.repository) : source_root().value_or(fs::path());
+  const fs::path asked =
+      !options.repository.empty() ? fs::path(options.repository) : source_root().value_or(fs::path());
   const auto root = asked.empty() ? std::nullopt : repository_root(asked);
   if (!root) {
-    throw Error(ErrorCode::kInvalidArgument,
-                (asked.empty() ? "this program has no source beside it" : asked.string() + " is in no repository of git") +
-                    "; name nanobench's repository with --repository DIR");
+    throw Error(ErrorCode::kInvalidArgument, (asked.empty() ? "this program has no source beside it"
+                                                            : asked.string() + " is in no repository of git") +
+                                                 "; name nanobench's repository with --repository DIR");
   }
   return {.repository = fs::canonical(*root),
           .build = options.build.empty() ? kBuildOfEngine : options.build,
@@ -112,7 +113,8 @@ suites::Suite bisected_suite(const BisectOptions& options) {
     if (!suite.mock.is_null())
       throw Error(ErrorCode::kInvalidArgument, suite.name + " has the mock engine, which no commit changes");
     if (!options.links.empty())
-      throw Error(ErrorCode::kInvalidArgument, "--link is for a trainer of your own; " + suite.name + " has our engine");
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--link is for a trainer of your own; " + suite.name + " has our engine");
     return suite;
   }
   if (!options.repository.empty() || !options.program.empty()) {
@@ -328,8 +330,7 @@ void add_search_options(CLI::App& command, BisectOptions& options) {
 }  // namespace
 
 void add_bisect_command(CLI::App& app, Session& session) {
-  CLI::App* command =
-      app.add_subcommand("bisect", "Find the commit that made a trainer worse, with the gate as judge");
+  CLI::App* command = app.add_subcommand("bisect", "Find the commit that made a trainer worse, with the gate as judge");
   const auto options = std::make_shared<BisectOptions>();
   add_search_options(*command, *options);
   add_gate_policy_options(*command, options->policy);

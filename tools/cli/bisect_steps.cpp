@@ -85,7 +85,9 @@ suites::Plan BisectSteps::plan_of(const Commit& commit, std::int64_t arm) const 
   if (setup_.builds != nullptr) {
     const suites::Engine engine =
         suites::native_engine(setup_.builds->of(commit.id).program, use_of(suite, setup_.run));
-    return plan_suite(suite, setup_.run, {.engine = engine, .arm = arm});
+    SuiteRunOptions options = setup_.run;
+    options.is_quiet = options.is_quiet || arm != arm_of("good");  // the data are then there
+    return plan_suite(suite, options, {.engine = engine, .arm = arm});
   }
   suite.external->source->revision = commit.id;
   suite.external->source->base_tree.clear();
@@ -113,8 +115,7 @@ std::optional<BisectStep> BisectSteps::test(const Commit& commit) {
     return BisectStep{.commit = commit, .verdict = CommitVerdict::kGood, .reason = "its source is the good revision's"};
   }
   // With times, the good revision has runs beside each commit's, named by what they are beside.
-  const suites::Plan good =
-      shares_good_runs() ? good_ : plan_of(good_commit_, arm_of("good beside " + tree));
+  const suites::Plan good = shares_good_runs() ? good_ : plan_of(good_commit_, arm_of("good beside " + tree));
   std::optional<Held> held;
   if (setup_.keeps_trees) held.emplace(std::vector<const suites::Plan*>{&good, &*candidate});
   int seeds = 0;

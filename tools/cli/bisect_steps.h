@@ -19,9 +19,9 @@ namespace nanobench::tools {
 
 /// What all steps of a bisection share.
 struct BisectSetup {
-  suites::Suite suite;         ///< of a trainer with a source, whose revision is that of each step; or of our engine
+  suites::Suite suite;  ///< of a trainer with a source, whose revision is that of each step; or of our engine
   EngineBuilds* builds = nullptr;  ///< of our engine's commits; null: a trainer's own
-  reports::GatePolicy policy;  ///< its alpha is that of one test
+  reports::GatePolicy policy;      ///< its alpha is that of one test
   int first_seeds = 2;
   int max_seeds = 10;
   bool keeps_trees = false;  ///< between the looks at a commit, with what was built in them

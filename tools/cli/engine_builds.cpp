@@ -43,9 +43,10 @@ EngineBuilds::EngineBuilds(EngineRecipe recipe, std::function<void(const std::st
 const EngineBuild& EngineBuilds::of(const std::string& commit) {
   if (const auto found = built_.find(commit); found != built_.end()) return found->second;
   const suites::SourceTrees source({.folder = recipe_.repository, .revision = commit}, cache_folder());
-  const suites::ScratchTree& tree = trees_.emplace_back(source.settings_of(source.base()));
+  suites::ScratchTree tree(source.settings_of(source.base()));
   if (!is_built(tree.folder(), recipe_)) build(tree.folder(), commit);
-  return built_[commit] = {.tree = source.base(), .program = tree.folder() / recipe_.program};
+  trees_.push_back(std::move(tree));
+  return built_[commit] = {.tree = source.base(), .program = trees_.back().folder() / recipe_.program};
 }
 
 /// LibTorch is taken from the repository where it is set up, and charts are not needed, so nothing is downloaded.
@@ -53,7 +54,8 @@ std::vector<std::string> EngineBuilds::command_in(const fs::path& folder) const 
   std::vector<std::string> words = {"env", "--chdir=" + folder.string(), "NANOBENCH_CHARTS=OFF"};
   std::error_code ignored;
   const fs::path dependencies = recipe_.repository / ".deps";
-  const bool has_libtorch = fs::exists(dependencies / "torch", ignored) || fs::exists(dependencies / "libtorch", ignored);
+  const bool has_libtorch =
+      fs::exists(dependencies / "torch", ignored) || fs::exists(dependencies / "libtorch", ignored);
   if (std::getenv("NANOBENCH_TORCH") == nullptr && has_libtorch)
     words.push_back("NANOBENCH_TORCH=" + dependencies.string());
   words.insert(words.end(), {"sh", "-c", recipe_.build});

@@ -31,8 +31,9 @@ class EngineBuilds {
   /// `tell` gets a line for people before and after each build.
   EngineBuilds(EngineRecipe recipe, std::function<void(const std::string&)> tell);
 
-  /// Builds the commit, unless its folder has been built before. Ctrl-C reaches the build. Throws Error{kUnavailable} for
-  /// a build that fails or makes no program, with its last words and its log; Error as SourceTrees does.
+  /// Builds the commit, unless its folder has been built before. Ctrl-C reaches the build. Throws Error{kUnavailable}
+  /// for a build that fails or makes no program, with its last words and its log, which stays; Error as SourceTrees
+  /// does.
   const EngineBuild& of(const std::string& commit);
 
   /// Removes the folders. Those of a builder that is not asked to are used again; the cache keeps them for a week.

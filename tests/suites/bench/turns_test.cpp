@@ -50,7 +50,8 @@ TEST(Turns, EveryPassHasEachOnceInAnOrderOfTheSeed) {
   constexpr int kPasses = 40;
   const TurnsOfThree turns(kPasses, kPasses, kPasses, 3, never);
   ASSERT_EQ(turns.log.size(), 3U * kPasses);
-  EXPECT_EQ(Log(turns.log.begin(), turns.log.begin() + 3), (Log{"a", "b", "c"})) << "the first pass is in the given order";
+  EXPECT_EQ(Log(turns.log.begin(), turns.log.begin() + 3), (Log{"a", "b", "c"}))
+      << "the first pass is in the given order";
   std::set<Log> orders;
   for (std::size_t i = 0; i < turns.log.size(); i += 3) {
     const auto first = turns.log.begin() + static_cast<std::ptrdiff_t>(i);
