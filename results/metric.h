@@ -46,6 +46,7 @@ inline constexpr const char* kTrainingBytes = "counter/memory/training_bytes";
 inline constexpr const char* kPhasePrefix = "phase/";          ///< "phase/forward_ms": see StepEvent
 inline constexpr const char* kUserMs = "command/user_ms";      ///< CPU time of a command that `bench` measured
 inline constexpr const char* kSystemMs = "command/system_ms";  ///< its CPU time in the kernel
+inline constexpr const char* kTurns = "command/turns";         ///< turns of a command beside which others were resident
 inline constexpr const char* kMetricPrefix = "metric/";        ///< "metric/loss": a number that a command printed
 inline constexpr const char* kEvaluationPrefix = "eval/";      ///< "eval/hellaswag/accuracy"; the rest is one of:
 inline constexpr const char* kAccuracy =

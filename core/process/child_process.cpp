@@ -21,6 +21,8 @@ namespace {
 constexpr int kNotStarted = 127;
 constexpr std::int64_t kGrowthDuringFork = std::int64_t{1} << 20;
 constexpr std::chrono::milliseconds kLookAtMemory{50};
+constexpr std::chrono::milliseconds kLongestStop{10};
+constexpr useconds_t kStopLookUs = 20;
 
 std::int64_t milliseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000;
@@ -200,6 +202,19 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::signal(int number) const {
   if (pid_ > 0 && !exit_) kill(group_ == ChildGroup::kOurs ? pid_ : -pid_, number);
+}
+
+void ChildProcess::pause() const {
+  if (pid_ <= 0 || exit_) return;
+  signal(SIGSTOP);
+  const auto until = std::chrono::steady_clock::now() + kLongestStop;
+  do {
+    siginfo_t info = {};
+    // A stop is taken, an end is left for poll_exit().
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG) != 0 || info.si_pid != 0) return;
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) return;
+    usleep(kStopLookUs);
+  } while (std::chrono::steady_clock::now() < until);
 }
 
 Fd ChildProcess::exit_watch() const {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -88,8 +89,15 @@ class ChildProcess {
   Fd exit_watch() const;
   /// The file that is executed, even if another one has its name now; unreadable once the program has ended.
   std::string executable() const { return "/proc/" + std::to_string(pid_) + "/exe"; }
+  /// Its process group; meaningless unless start_error() is 0 and the group is its own.
+  pid_t group() const { return pid_; }
   /// Does nothing once the program has ended.
   void signal(int number) const;
+  /// Pauses what signal() reaches, and returns when the program itself has stopped or ended. A program that the kernel
+  /// does not stop in a hundredth of a second waits for one of its children that is paused already.
+  void pause() const;
+  /// Continues what was paused.
+  void resume() const { signal(SIGCONT); }
   /// The exit, if the program has ended. Everything left of ChildGroup::kOwn is dead by then.
   std::optional<ProcessExit> poll_exit();
 

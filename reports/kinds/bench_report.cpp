@@ -27,6 +27,7 @@ constexpr int kRoundsAdvised = 10;     ///< where there are too few to know
 struct BenchSettings {
   double margin = kDefaultMargin;
   std::vector<std::pair<std::string, std::string>> metrics;  ///< name, unit
+  std::optional<double> turn_ms;                             ///< commands took turns of this time
 };
 
 /// One unit for all times of a report.
@@ -62,12 +63,19 @@ BenchSettings settings_of(const std::vector<CellMeasures>& cells) {
     if (!config.is_object()) continue;
     if (config.contains("margin") && config.at("margin").is_number())
       settings.margin = config.at("margin").get<double>();
+    if (config.contains("turn_ms") && config.at("turn_ms").is_number())
+      settings.turn_ms = config.at("turn_ms").get<double>();
     const Json metrics = config.value("metrics", Json::array());
     for (const Json& metric : metrics)
       settings.metrics.emplace_back(core::string_in(metric, "name"), core::string_in(metric, "unit"));
     return settings;
   }
   return settings;
+}
+
+/// "100 ms"
+std::string turn_text(const BenchSettings& settings) {
+  return format_significant(settings.turn_ms.value_or(0.0), 3) + " ms";
 }
 
 /// The cell that every contrast subtracts; without a contrast, the only one.
@@ -320,7 +328,8 @@ std::optional<Table> metrics_table(const results::Store& store, const BenchData&
   if (data.settings.metrics.empty()) return std::nullopt;
   Table table{
       .id = "metrics",
-      .title = "Numbers from the output",
+      .title = data.settings.turn_ms ? "Numbers from the output; times and speeds among them include pauses"
+                                     : "Numbers from the output",
       .columns = {text_column("metric", "metric"), wide_column("command", "command"), number_column("mean", "mean"),
                   text_column("unit", "unit"), text_column("change", "change"), text_column("verdict", "verdict")}};
   for (const auto& [name, unit] : data.settings.metrics) add_metric(store, data, name, unit, table);
@@ -336,8 +345,10 @@ Table runs_table(const results::Store& store, const BenchData& data) {
                           number_column("exit_code", "exit code"), number_column("wall_ms", "wall ms"),
                           number_column("user_ms", "user ms"), number_column("system_ms", "system ms"),
                           number_column("peak_bytes", "peak"), text_column("metrics", "metrics")}};
+  if (data.settings.turn_ms) table.columns.push_back(number_column("turns", "turns"));
   for (const CellMeasures& cell : data.cells) {
     const BySeed user = samples_of(store, cell, results::kUserMs), system = samples_of(store, cell, results::kSystemMs);
+    const BySeed turns = samples_of(store, cell, results::kTurns);
     std::vector<BySeed> metrics;
     for (const auto& [name, unit] : data.settings.metrics)
       metrics.push_back(samples_of(store, cell, results::kMetricPrefix + name));
@@ -360,6 +371,7 @@ Table runs_table(const results::Store& store, const BenchData& data) {
                             significant_cell(run.raw_clock_ms, 6), significant_cell(at(user), 6),
                             significant_cell(at(system), 6), bytes_cell(result ? result->peak_bytes : std::nullopt),
                             value_cell(joined(texts), numbers)});
+      if (data.settings.turn_ms) table.rows.back().push_back(significant_cell(at(turns), 6));
     }
   }
   return table;
@@ -511,12 +523,37 @@ std::vector<NextStep> bench_next_steps(const BenchData& data) {
           page};
 }
 
+/// Turns that no command needed, and numbers that they distort.
+void add_turn_warnings(const results::Store& store, const BenchData& data, std::vector<std::string>& warnings) {
+  if (!data.settings.turn_ms) return;
+  double most = 0.0;
+  for (const CellMeasures& cell : data.cells) {
+    for (const auto& [round, turns] : samples_of(store, cell, results::kTurns)) most = std::max(most, turns);
+  }
+  if (most == 1.0) {
+    warnings.push_back("No command was paused: each ended within its first turn of " + turn_text(data.settings) +
+                       ", so the turns changed nothing; shorter ones are made with --turns=TIME.");
+  }
+  if (most > 1.0 && !data.settings.metrics.empty()) {
+    warnings.emplace_back(
+        "The commands took turns, and a time or a speed that a command prints includes its pauses: compare such "
+        "numbers "
+        "without --turns.");
+  }
+}
+
 std::vector<std::string> bench_reading(const BenchData& data) {
   std::vector<std::string> reading = {
       "A round runs each command once, in an order that is drawn anew by the order seed. ± is the standard deviation "
       "of "
       "one run. Wall time runs from the start of the process to its end; user and system time are those of the process "
       "and the children that it waited for; the peak is the largest resident set of one of them."};
+  if (data.settings.turn_ms) {
+    reading.push_back(
+        "The commands of a round were in memory at once, and one at a time ran, for " + turn_text(data.settings) +
+        ", in an order that is drawn anew for each pass. Wall time is the sum of a command's turns; what a "
+        "command measures by its own clock includes its pauses.");
+  }
   if (data.effects.empty()) return reading;
   reading.push_back(
       "Time ratio: the command's time over that of the reference in the same round, as a mean of logarithms; below 1 "
@@ -565,6 +602,8 @@ Document bench_report(const results::Store& store, const results::PlanRecord& pl
     facts.add("reference", "reference", data.reference);
     facts.add("margin", "margin", value_cell(percent(data.settings.margin), data.settings.margin));
   }
+  if (data.settings.turn_ms)
+    facts.add("turn_ms", "turns of", value_cell(turn_text(data.settings), *data.settings.turn_ms));
   facts.add("plan", "plan", count_cell(plan.id));
   section.facts = facts.facts;
   section.tables.push_back(commands_table(store, data));
@@ -573,6 +612,7 @@ Document bench_report(const results::Store& store, const results::PlanRecord& pl
   if (has_runs) section.tables.push_back(runs_table(store, data));
   document.next = bench_next_steps(data);
   add_bench_warnings(data, document.warnings);
+  add_turn_warnings(store, data, document.warnings);
   document.reading = bench_reading(data);
   return document;
 }

@@ -91,8 +91,6 @@ Document difference_report(const ablations::Catalogue& catalogue, const std::str
 
 /// Its cells, the contrast that will estimate each effect, and what was left out.
 Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix);
-/// Throws Error like make_matrix.
-Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue);
 
 /// What a suite will cost and what it can show.
 Document plan_report(const suites::Plan& plan, const Forecast& forecast);

@@ -351,8 +351,4 @@ Document suite_report(const suites::Suite& suite, const suites::Matrix& matrix) 
   return document;
 }
 
-Document suite_report(const suites::Suite& suite, const ablations::Catalogue& catalogue) {
-  return suite_report(suite, suites::make_matrix(suite, catalogue));
-}
-
 }  // namespace nanobench::reports

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMaxShownWidth = 240;  ///< of running text in a table; longer text shows only its beginning
 constexpr std::size_t kShownWidth = 120;
 constexpr std::size_t kMaxStaticRows = 200;  ///< a longer table under a chart is built when it is opened
+constexpr std::size_t kMinSortedRows = 3;    ///< as in page.js
 constexpr std::size_t kMaxLowRows = 30;      ///< a longer table scrolls in its own frame, under its header
 
 /// Text with commands in it.
@@ -302,6 +303,14 @@ bool has_charts(const Document& document) {
                      [](const Section& section) { return !section.charts.empty(); });
 }
 
+/// A table with an order to choose.
+bool has_sorted_table(const Document& document) {
+  const auto is_long = [](const Table& table) { return table.rows.size() >= kMinSortedRows; };
+  return std::any_of(document.sections.begin(), document.sections.end(), [&](const Section& section) {
+    return std::any_of(section.tables.begin(), section.tables.end(), is_long);
+  });
+}
+
 /// "'sha256-...'", a script's name in a policy.
 std::string policy_source(std::string_view hex) {
   std::string bytes;
@@ -310,30 +319,31 @@ std::string policy_source(std::string_view hex) {
   return "'sha256-" + core::to_base64(bytes) + "'";
 }
 
-/// Nothing may be loaded, and only our two scripts may run, whatever an imported text contains. Vega compiles the
-/// specifications' expressions, which are also ours.
-std::string policy(bool has_scripts) {
-  std::string text =
-      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-  if (has_scripts) {
-    text +=
-        "; script-src 'unsafe-eval' " + policy_source(vega_bundle().sha256) + " " + policy_source(page_script().sha256);
-  }
-  return text;
+/// The scripts of a page: what draws charts, and what sorts tables.
+std::vector<EmbeddedBytes> scripts_of(const Document& document) {
+  const bool draws = has_charts(document) && !vega_bundle().text.empty();
+  if (draws) return {vega_bundle(), page_script()};
+  return has_sorted_table(document) ? std::vector<EmbeddedBytes>{page_script()} : std::vector<EmbeddedBytes>();
 }
 
-void add_scripts(std::string& out) {
-  for (const EmbeddedBytes& script : {vega_bundle(), page_script()})
-    out.append("<script>").append(script.text).append("</script>\n");
+/// Nothing may be loaded, and only our scripts may run, whatever an imported text contains. Vega compiles the
+/// specifications' expressions, which are also ours.
+std::string policy(const std::vector<EmbeddedBytes>& scripts) {
+  std::string text =
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+  if (scripts.empty()) return text;
+  text += scripts.size() > 1 ? "; script-src 'unsafe-eval'" : "; script-src";
+  for (const EmbeddedBytes& script : scripts) text += " " + policy_source(script.sha256);
+  return text;
 }
 
 }  // namespace
 
 std::string render_html(const Document& document) {
-  const bool has_scripts = has_charts(document) && !vega_bundle().text.empty();
+  const std::vector<EmbeddedBytes> scripts = scripts_of(document);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  out += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy(has_scripts) + "\">\n";
+  out += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy(scripts) + "\">\n";
   out += "<title>" + escape_markup(document.title) + "</title>\n<style>\n";
   out.append(page_style().text).append("</style>\n</head>\n<body>\n<main>\n");
   out += "<h1>" + escape_markup(document.title) + "</h1>\n";
@@ -346,7 +356,7 @@ std::string render_html(const Document& document) {
   add_remarks(out, document.notes);
   add_folded(out, "How to read this report", document.reading);
   out += "</main>\n";
-  if (has_scripts) add_scripts(out);
+  for (const EmbeddedBytes& script : scripts) out.append("<script>").append(script.text).append("</script>\n");
   return out + "</body>\n</html>\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <list>
 #include <map>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "core/base/text.h"
 #include "results/metric.h"
 #include "results/provenance.h"
+#include "suites/bench/turns.h"
 
 namespace nanobench::suites {
 namespace {
@@ -47,6 +49,7 @@ class BenchRunner {
   BenchRunner(const Bench& bench, results::Store& store, const std::vector<std::string>& argv, BenchObserver& observer)
       : bench_(bench), store_(store), argv_(argv), observer_(observer), machine_(results::machine_info()) {
     nonce_ = results::utc_now() + " " + std::to_string(owner_.pid) + " on " + owner_.host;
+    if (bench_.request.turn) guard_.emplace();
   }
 
   BenchResult run() {
@@ -123,7 +126,7 @@ class BenchRunner {
       if (is_interrupted() || (rounds_ && number >= *rounds_)) return;
       const auto began = BenchClock::now();
       run_round(round, ++number, position);
-      if (given_up_.size() == bench_.cells.size()) return;
+      if (is_interrupted() || given_up_.size() == bench_.cells.size()) return;
       quickest_s = number == 1 ? seconds_since(began) : std::min(quickest_s, seconds_since(began));
       if (!rounds_ && (number == kRoundsBeforePlan || number >= bench_.request.max_runs))
         rounds_ = rounds_within_budget(bench_.request, bench_.cells.size(), quickest_s);
@@ -132,19 +135,89 @@ class BenchRunner {
   }
 
   void run_round(const std::vector<std::size_t>& round, int number, std::int64_t& position) {
+    if (guard_) return run_round_in_turns(round, number, position);
     for (const std::size_t cell : round) {
       const std::int64_t here = position++;
       if (is_interrupted()) return;
-      if (given_up_.contains(cell)) {
-        ++result_.left_out;
-        continue;
-      }
+      if (is_left_out(cell)) continue;
       observer_.on_run(bench_.cells[cell], number, rounds_);
-      MeasuredRun run = measured(cell, static_cast<std::uint64_t>(number), here);
-      if (is_interrupted() && run.result.outcome == core::RunOutcome::kInterrupted) return;
-      count(cell, run.result);
-      waiting_.push_back(std::move(run));
-      if (plan_id_ && BenchClock::now() - stored_ > kStoreAge) flush();
+      if (!keep(measured(cell, static_cast<std::uint64_t>(number), here))) return;
+    }
+  }
+
+  /// Whether the command is given up; its run is then counted.
+  bool is_left_out(std::size_t cell) {
+    const bool is_given_up = given_up_.contains(cell);
+    if (is_given_up) ++result_.left_out;
+    return is_given_up;
+  }
+
+  /// False for a run that was interrupted, which does not count.
+  bool keep(MeasuredRun run) {
+    if (is_interrupted() && run.result.outcome == core::RunOutcome::kInterrupted) return false;
+    count(run.cell, run.result);
+    waiting_.push_back(std::move(run));
+    if (plan_id_ && BenchClock::now() - stored_ > kStoreAge) flush();
+    return true;
+  }
+
+  /// A command of a round in turns: started with its first turn.
+  class Resident : public PausedRun {
+   public:
+    Resident(BenchRunner& bench, MeasuredRun measured) : bench_(bench), measured_(std::move(measured)) {}
+
+    bool run_turn() override { return run(bench_.bench_.request.turn); }
+    void run_to_end() override { run(std::nullopt); }
+    /// All are asked to end before one is waited for.
+    void end_on_interrupt() {
+      if (process_) process_->end_on_interrupt();
+    }
+    bool has_begun() const { return process_.has_value(); }
+    MeasuredRun& measured() { return measured_; }
+    const TimedResult& result() const { return process_->result(); }
+
+   private:
+    bool run(const std::optional<std::chrono::duration<double>>& turn) {
+      const BenchCell& cell = bench_.bench_.cells[measured_.cell];
+      if (!process_) {
+        bench_.observer_.on_run(cell, static_cast<int>(measured_.round), bench_.rounds_);
+        process_.emplace(cell.command, bench_.interrupts_, &*bench_.guard_);
+      }
+      return process_->run([this] { bench_.observer_.on_tick(); }, turn);
+    }
+
+    BenchRunner& bench_;
+    MeasuredRun measured_;
+    std::optional<TimedRun> process_;
+  };
+
+  /// What runs around the commands comes before the first turn and after the last.
+  void run_round_in_turns(const std::vector<std::size_t>& round, int number, std::int64_t& position) {
+    std::list<Resident> residents;
+    for (const std::size_t cell : round) {
+      const std::int64_t here = position++;
+      if (is_interrupted()) return;
+      if (is_left_out(cell)) continue;
+      MeasuredRun run{
+          .cell = cell, .round = static_cast<std::uint64_t>(number), .position = here, .result = {}, .batch = {}};
+      if (prepare(run))
+        residents.emplace_back(*this, std::move(run));
+      else if (!keep(std::move(run)))
+        return;
+    }
+    std::vector<PausedRun*> runs;
+    for (Resident& resident : residents) runs.push_back(&resident);
+    // Not the seed of the rounds: a pass would repeat their orders.
+    take_turns(runs, ~bench_.request.order_seed + static_cast<std::uint64_t>(number),
+               [this] { return is_interrupted(); });
+    if (is_interrupted()) {
+      for (Resident& resident : residents) resident.end_on_interrupt();
+    }
+    for (Resident& resident : residents) {
+      if (!resident.has_begun()) continue;
+      resident.run_to_end();
+      conclude(resident.measured(), resident.result());
+      keep(std::move(resident.measured()));
     }
   }
 
@@ -173,21 +246,26 @@ class BenchRunner {
   }
 
   MeasuredRun measured(std::size_t index, std::uint64_t round, std::int64_t position) {
-    const BenchCell& cell = bench_.cells[index];
     MeasuredRun run{.cell = index, .round = round, .position = position, .result = {}, .batch = {}};
-    run.result.message = around("prepare", cell.prepare);
-    if (!run.result.message.empty()) {
-      if (is_interrupted()) run.result.outcome = core::RunOutcome::kInterrupted;
-      return run;
-    }
-    const TimedResult timed = run_command(cell.command);
+    if (prepare(run)) conclude(run, run_command(bench_.cells[index].command));
+    return run;
+  }
+
+  /// Whether the command may run; if not, the run has its outcome.
+  bool prepare(MeasuredRun& run) {
+    run.result.message = around("prepare", bench_.cells[run.cell].prepare);
+    if (run.result.message.empty()) return true;
+    if (is_interrupted()) run.result.outcome = core::RunOutcome::kInterrupted;
+    return false;
+  }
+
+  void conclude(MeasuredRun& run, const TimedResult& timed) {
+    const BenchCell& cell = bench_.cells[run.cell];
     read(cell, timed, run);
     const std::string failure = is_interrupted() ? "" : around("conclude", cell.conclude);
-    if (!failure.empty() && run.result.outcome == core::RunOutcome::kCompleted) {
-      run.result = {};
-      run.result.message = failure;
-    }
-    return run;
+    if (failure.empty() || run.result.outcome != core::RunOutcome::kCompleted) return;
+    run.result = {};
+    run.result.message = failure;
   }
 
   /// Why the command before or after a run failed; empty if it did not, or there is none.
@@ -224,6 +302,7 @@ class BenchRunner {
     result.steps = result.timed_steps = 1;
     add_sample(run, results::kUserMs, static_cast<double>(timed.exit.user_us) / kUsMs);
     add_sample(run, results::kSystemMs, static_cast<double>(timed.exit.system_us) / kUsMs);
+    if (guard_) add_sample(run, results::kTurns, timed.turns);
   }
 
   core::RunOutcome outcome_of(const TimedResult& timed) const {
@@ -291,6 +370,7 @@ class BenchRunner {
   const std::vector<std::string>& argv_;
   BenchObserver& observer_;
   InterruptGuard interrupts_;
+  std::optional<core::GroupGuard> guard_;  ///< of commands in turns
   const results::Owner owner_ = results::this_process();
   const results::MachineInfo machine_;
   std::string nonce_;

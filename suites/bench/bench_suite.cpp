@@ -112,7 +112,8 @@ Json json_of_hook(const std::optional<TimedCommand>& hook) {
 
 /// What is stored with the runs of a cell, and the digest of what is run.
 void describe_cell(const BenchRequest& request, BenchCell& cell) {
-  const Json run = {{"command", cell.command.words}, {"input", cell.command.input}};
+  Json run = {{"command", cell.command.words}, {"input", cell.command.input}};
+  if (request.turn) run["turn_ms"] = std::chrono::duration<double, std::milli>(*request.turn).count();
   cell.config_digest = core::digest_of(core::safe_dump(run));
   Json config = run;
   config["folder"] = request.folder;
@@ -171,6 +172,15 @@ std::size_t reference_of(const Bench& bench) {
                   " or one of the commands: " + listed_first(labels, 10, "; ") + core::suggestion(wanted, labels));
 }
 
+void check_residents(std::size_t cells) {
+  if (cells >= 2 && cells <= kMaxResident) return;
+  const std::string what = cells < 2 ? "there is one command, which has none to take turns with; add another, or leave "
+                                       "--turns out"
+                                     : std::to_string(cells) + " commands would be in memory at once, and " +
+                                           std::to_string(kMaxResident) + " are the most; give fewer";
+  throw Error(ErrorCode::kInvalidArgument, "--turns: " + what);
+}
+
 void add_cells(const BenchRequest& request, std::size_t index, std::vector<BenchCell>& cells) {
   const BenchCommand& command = request.commands[index];
   for (const ParameterValues& values : combinations_of(request.parameters)) {
@@ -212,6 +222,7 @@ Bench make_bench(const BenchRequest& request) {
                                                  " runs in all; " + format_count(kMaxBenchTotal) +
                                                  " are the most, so give fewer commands, values or --max-runs");
   }
+  if (request.turn) check_residents(bench.cells.size());
   make_labels_unique(bench.cells);
   bench.reference = reference_of(bench);
   return bench;

@@ -4,6 +4,7 @@
 /// paired over, as the seed is in a suite, and it is stored as the seed of its runs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ struct BenchRequest {
   int min_runs = 10;
   int max_runs = 1000;
   double budget_s = 3.0;  ///< for each command
+  /// The commands of a round are resident at once and run in turns of this time; absent: one after the other.
+  std::optional<std::chrono::duration<double>> turn;
   std::uint64_t order_seed = 1;
   double margin = 0.01;  ///< the largest change of a time that is too small to matter
   std::string folder;    ///< where the commands run; provenance only
@@ -82,6 +85,9 @@ int rounds_within_budget(const BenchRequest& request, std::size_t cells, double 
 /// a command reads, so none is ever reused.
 results::NewPlan bench_plan(const Bench& bench, std::size_t rounds, const std::string& nonce,
                             const std::vector<std::string>& argv);
+
+/// The commands that can be resident together.
+inline constexpr std::size_t kMaxResident = core::GroupGuard::kMaxGroups;
 
 /// Scale of plans of `bench`, by which reports know them. Stored: do not change.
 inline constexpr const char* kBenchScale = "commands";

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -14,8 +15,6 @@
 
 namespace nanobench::suites {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::duration<double> kTimedTick{0.1};
 constexpr std::chrono::duration<double> kWithoutWatch{0.001};
@@ -31,119 +30,153 @@ std::int64_t copied_bytes() {
   return bytes <= kSmallCopyBytes ? 1 : bytes + kTouchedBytes;
 }
 
-class TimedProcess {
- public:
-  TimedProcess(const TimedCommand& command, InterruptGuard& interrupts, int earlier_signals)
-      : command_(command),
-        interrupts_(interrupts),
-        earlier_signals_(earlier_signals),
-        nowhere_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
-        child_(setup()),
-        watch_(child_.exit_watch()) {}
-
-  TimedResult run(const std::function<void()>& on_tick) {
-    result_.start_error = child_.start_error();
-    if (result_.start_error != 0) return result_;
-    Clock::time_point ended;
-    while (true) {
-      core::wait_readable(descriptors(), watch_.is_open() ? kTimedTick : kWithoutWatch);
-      ended = Clock::now();  // before anything else is done
-      if (const std::optional<core::ProcessExit> exit = child_.poll_exit()) {
-        result_.exit = *exit;
-        break;
-      }
-      read_some();
-      check_stop(ended);
-      if (ended - ticked_ >= kTimedTick) {
-        ticked_ = ended;
-        on_tick();
-      }
-    }
-    result_.wall_ms = std::chrono::duration<double, std::milli>(ended - child_.started()).count();
-    while (read_some()) {
-    }
-    result_.out = out_.text();
-    result_.err = err_.text();
-    return result_;
+core::ChildSetup setup_of(const TimedCommand& command, int nowhere) {
+  core::ChildSetup setup;
+  setup.command = command.words;
+  setup.input = command.input;
+  setup.group = core::ChildGroup::kOwn;
+  setup.forked_bytes = copied_bytes();
+  if (command.keeps_output) {
+    setup.pipes = {{STDERR_FILENO}, {STDOUT_FILENO}};
+  } else if (!command.shows_output) {
+    setup.pipes = {{STDERR_FILENO}};
+    setup.files = {{nowhere, STDOUT_FILENO}};
   }
-
- private:
-  core::ChildSetup setup() const {
-    core::ChildSetup setup;
-    setup.command = command_.words;
-    setup.input = command_.input;
-    setup.group = core::ChildGroup::kOwn;
-    setup.forked_bytes = copied_bytes();
-    if (command_.keeps_output) {
-      setup.pipes = {{STDERR_FILENO}, {STDOUT_FILENO}};
-    } else if (!command_.shows_output) {
-      setup.pipes = {{STDERR_FILENO}};
-      setup.files = {{nowhere_.get(), STDOUT_FILENO}};
-    }
-    return setup;
-  }
-
-  bool has_pipes() const { return command_.keeps_output || !command_.shows_output; }
-
-  std::vector<int> descriptors() {
-    std::vector<int> fds = {watch_.get(), interrupts_.fd()};
-    if (has_pipes()) fds.push_back(child_.pipe(0).get());
-    if (command_.keeps_output) fds.push_back(child_.pipe(1).get());
-    return fds;
-  }
-
-  /// Whether there was something.
-  bool read_some() {
-    bool has_read = false;
-    for (int i = 0; has_pipes() && i < kMaxReadsAtOnce; ++i) {
-      const bool has_err = read_from(child_.pipe(0), err_, STDERR_FILENO);
-      const bool has_out = command_.keeps_output && read_from(child_.pipe(1), out_, STDOUT_FILENO);
-      if (!has_err && !has_out) break;
-      has_read = true;
-    }
-    return has_read;
-  }
-
-  bool read_from(core::Fd& pipe, core::TextTail& kept, int ours) const {
-    const std::string_view bytes = core::read_available(pipe);
-    kept.add(bytes);
-    if (command_.shows_output) core::write_all(ours, bytes);
-    return !bytes.empty();
-  }
-
-  void check_stop(Clock::time_point now) {
-    interrupts_.drain();
-    const int signals = interrupts_.count() - earlier_signals_;
-    if (signals > 0) stop(TimedStop::kInterrupt, SIGINT, now);
-    const std::chrono::duration<double> timeout(command_.timeout_s);
-    if (command_.timeout_s > 0.0 && now - child_.started() > timeout) stop(TimedStop::kTimeout, SIGTERM, now);
-    if (result_.stop != TimedStop::kNone && (now >= kill_at_ || signals > 1)) child_.signal(SIGKILL);
-  }
-
-  void stop(TimedStop reason, int signal, Clock::time_point now) {
-    if (result_.stop != TimedStop::kNone) return;
-    result_.stop = reason;
-    child_.signal(signal);
-    kill_at_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kEndGraceSeconds));
-  }
-
-  const TimedCommand& command_;
-  InterruptGuard& interrupts_;
-  int earlier_signals_;
-  core::Fd nowhere_;
-  core::ChildProcess child_;
-  core::Fd watch_;
-  core::TextTail out_{kMaxKeptOutput / 2}, err_{kMaxKeptOutput / 2};
-  TimedResult result_;
-  Clock::time_point kill_at_;
-  Clock::time_point ticked_ = Clock::now();
-};
+  return setup;
+}
 
 }  // namespace
 
+TimedRun::TimedRun(const TimedCommand& command, InterruptGuard& interrupts, const core::GroupGuard* guard,
+                   int earlier_signals)
+    : command_(command),
+      interrupts_(interrupts),
+      guard_(guard),
+      earlier_signals_(earlier_signals),
+      nowhere_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
+      child_(setup_of(command, nowhere_.get())),
+      watch_(child_.exit_watch()) {
+  result_.start_error = child_.start_error();
+  if (result_.start_error != 0) return;
+  time_.begin(child_.started());
+  if (guard_ != nullptr) guard_->watch(child_.group());
+}
+
+TimedRun::~TimedRun() {
+  if (guard_ == nullptr || result_.start_error != 0 || has_ended_) return;
+  child_.signal(SIGKILL);
+  guard_->forget(child_.group());
+}
+
+bool TimedRun::run(const std::function<void()>& on_tick, const std::optional<std::chrono::duration<double>>& turn) {
+  if (result_.start_error != 0 || has_ended_) return true;
+  const Clock::time_point began = resume();
+  while (true) {
+    core::wait_readable(descriptors(), time_to_wait(began, turn));
+    const Clock::time_point now = Clock::now();  // before anything else is done
+    if (const std::optional<core::ProcessExit> exit = child_.poll_exit()) {
+      finish(*exit, now);
+      return true;
+    }
+    read_some();
+    check_stop(now);
+    if (now - ticked_ >= kTimedTick) {
+      ticked_ = now;
+      on_tick();
+    }
+    if (turn && now - began >= *turn && result_.stop == TimedStop::kNone) {
+      child_.pause();
+      time_.end(Clock::now());
+      return false;
+    }
+  }
+}
+
+/// Continues a program that is paused. Returns when its turn began.
+TimedRun::Clock::time_point TimedRun::resume() {
+  if (time_.is_running()) return child_.started();
+  const Clock::time_point now = Clock::now();
+  time_.begin(now);
+  child_.resume();
+  return now;
+}
+
+std::chrono::duration<double> TimedRun::time_to_wait(Clock::time_point began,
+                                                     const std::optional<std::chrono::duration<double>>& turn) const {
+  const std::chrono::duration<double> look = watch_.is_open() ? kTimedTick : kWithoutWatch;
+  return turn ? std::min<std::chrono::duration<double>>(look, *turn - (Clock::now() - began)) : look;
+}
+
+void TimedRun::finish(const core::ProcessExit& exit, Clock::time_point now) {
+  has_ended_ = true;
+  if (guard_ != nullptr) guard_->forget(child_.group());
+  time_.end(now);
+  result_.exit = exit;
+  result_.wall_ms = std::chrono::duration<double, std::milli>(time_.until(now)).count();
+  result_.turns = time_.turns();
+  while (read_some()) {
+  }
+  result_.out = out_.text();
+  result_.err = err_.text();
+}
+
+void TimedRun::end_on_interrupt() {
+  if (result_.start_error != 0 || has_ended_) return;
+  resume();
+  check_stop(Clock::now());
+}
+
+bool TimedRun::has_pipes() const {
+  return command_.keeps_output || !command_.shows_output;
+}
+
+std::vector<int> TimedRun::descriptors() {
+  std::vector<int> fds = {watch_.get(), interrupts_.fd()};
+  if (has_pipes()) fds.push_back(child_.pipe(0).get());
+  if (command_.keeps_output) fds.push_back(child_.pipe(1).get());
+  return fds;
+}
+
+/// Whether there was something.
+bool TimedRun::read_some() {
+  bool has_read = false;
+  for (int i = 0; has_pipes() && i < kMaxReadsAtOnce; ++i) {
+    const bool has_err = read_from(child_.pipe(0), err_, STDERR_FILENO);
+    const bool has_out = command_.keeps_output && read_from(child_.pipe(1), out_, STDOUT_FILENO);
+    if (!has_err && !has_out) break;
+    has_read = true;
+  }
+  return has_read;
+}
+
+bool TimedRun::read_from(core::Fd& pipe, core::TextTail& kept, int ours) const {
+  const std::string_view bytes = core::read_available(pipe);
+  kept.add(bytes);
+  if (command_.shows_output) core::write_all(ours, bytes);
+  return !bytes.empty();
+}
+
+void TimedRun::check_stop(Clock::time_point now) {
+  interrupts_.drain();
+  const int signals = interrupts_.count() - earlier_signals_;
+  if (signals > 0) stop(TimedStop::kInterrupt, SIGINT, now);
+  const std::chrono::duration<double> timeout(command_.timeout_s);
+  if (command_.timeout_s > 0.0 && time_.until(now) > timeout) stop(TimedStop::kTimeout, SIGTERM, now);
+  if (result_.stop != TimedStop::kNone && (now >= kill_at_ || signals > 1)) child_.signal(SIGKILL);
+}
+
+void TimedRun::stop(TimedStop reason, int signal, Clock::time_point now) {
+  if (result_.stop != TimedStop::kNone) return;
+  result_.stop = reason;
+  child_.signal(signal);
+  kill_at_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kEndGraceSeconds));
+}
+
 TimedResult run_timed(const TimedCommand& command, InterruptGuard& interrupts, const std::function<void()>& on_tick,
                       int earlier_signals) {
-  return TimedProcess(command, interrupts, earlier_signals).run(on_tick);
+  TimedRun run(command, interrupts, nullptr, earlier_signals);
+  run.run(on_tick);
+  return run.result();
 }
 
 std::string failure_of(const TimedCommand& command, const TimedResult& result) {

@@ -302,4 +302,43 @@ Matrix make_matrix(const Suite& suite, const Catalogue& catalogue) {
   return build(suite, extended);
 }
 
+namespace {
+
+/// What the suite names and the matrix leaves out.
+std::vector<core::Message> named_but_left_out(const Suite& suite, const Matrix& matrix) {
+  std::vector<core::Message> messages;
+  if (suite.features.empty()) return messages;
+  for (const core::Message& message : matrix.messages) {
+    if (message.kind == core::MessageKind::kLeftOut && !message.subject.empty()) messages.push_back(message);
+  }
+  return messages;
+}
+
+/// The subjects of what is left out of the suite before a command line changed it. A suite that was impossible then
+/// leaves out nothing.
+std::set<std::string> left_out_before(const Suite& as_written, const Catalogue& catalogue) {
+  std::set<std::string> subjects;
+  try {
+    for (const core::Message& message : named_but_left_out(as_written, make_matrix(as_written, catalogue)))
+      subjects.insert(message.subject);
+  } catch (const Error& error) {
+    rethrow_internal(error);
+  }
+  return subjects;
+}
+
+}  // namespace
+
+Matrix make_asked_matrix(const Suite& suite, const Catalogue& catalogue) {
+  Matrix matrix = make_matrix(suite, catalogue);
+  std::vector<core::Message> idle = named_but_left_out(suite, matrix);
+  if (!idle.empty() && suite.as_written) {
+    const std::set<std::string> before = left_out_before(*suite.as_written, catalogue);
+    std::erase_if(idle, [&](const core::Message& message) { return !before.contains(message.subject); });
+  }
+  if (idle.empty()) return matrix;
+  throw Error(ErrorCode::kInvalidArgument,
+              core::json_location(suite.source, "/features") + ": " + idle_features(core::texts_of(idle)));
+}
+
 }  // namespace nanobench::suites

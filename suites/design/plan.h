@@ -107,6 +107,12 @@ std::string config_digest(const Cell& cell);
 /// The suite's cells. Throws Error with the suite's file and pointer for unknown records, features, values, scales.
 Matrix make_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
 
+/// The same for a suite as people write it. A feature that it names and that can change nothing is an error then:
+/// Throws Error{kInvalidArgument} with all of them and their reasons. Of a suite that a command line changed, only
+/// those count that could not act before either; the others are left out with a message, as are features that no one
+/// named.
+Matrix make_asked_matrix(const Suite& suite, const ablations::Catalogue& catalogue);
+
 /// Finds the data for all cells of the matrix in `cache_dir`, or makes it there. Fits the cells to the data: the
 /// document separator, a vocabulary that is too small, a validation longer than the data, and a run longer than data
 /// that may be read only once. Each change adds a message to the matrix. Writes the items of the suite's evaluations

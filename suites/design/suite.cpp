@@ -315,6 +315,9 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
                           ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
                           "--health-every, --ranks or --processes; put what it needs into its command");
   }
+  const bool changes_cells =
+      overrides.scale || overrides.threads || overrides.device || overrides.ranks || overrides.processes;
+  if (changes_cells && !suite.as_written) suite.as_written = std::make_shared<const Suite>(suite);
   if (overrides.scale) suite.scale = *overrides.scale;
   if (overrides.seeds) suite.seeds = *overrides.seeds;
   if (overrides.data) suite.data = *overrides.data;

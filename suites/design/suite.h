@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,8 +76,11 @@ struct Suite {
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
   std::optional<results::KeepWeights> keep_weights;  ///< absent: none
-  core::Json mock;                                   ///< settings of the mock engine; null for the native one
-  std::optional<ExternalTrainer> external;           ///< an external trainer instead of our engine
+  /// The suite without what a command line changed in it; null: nothing was changed. Tells whose fault it is if a
+  /// feature that the file names cannot act.
+  std::shared_ptr<const Suite> as_written;
+  core::Json mock;                          ///< settings of the mock engine; null for the native one
+  std::optional<ExternalTrainer> external;  ///< an external trainer instead of our engine
 };
 
 /// Command-line overrides. Absent members keep the file's value.

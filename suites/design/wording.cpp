@@ -48,6 +48,11 @@ Message left_out_cells(const std::vector<std::string>& labels, std::size_t cells
               joined(names, "; ")};
 }
 
+std::string idle_features(const std::vector<std::string>& left_out) {
+  return joined(left_out, "; ") +
+         "; name only features that act here, or none (--features all), which takes those of the base that do";
+}
+
 Message not_estimable(const std::vector<std::string>& effects) {
   return {MessageKind::kNotEstimable, "",
           "without the combinations left out these effects cannot be told from the others, which hold if they are "

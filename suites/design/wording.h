@@ -24,6 +24,8 @@ core::Message left_out(const std::string& subject, const std::string& reason);
 core::Message left_out_features(const std::vector<std::string>& ids);
 /// Cells of a grid left out for the same reason; `cells` is the total number of cells.
 core::Message left_out_cells(const std::vector<std::string>& labels, std::size_t cells, const std::string& reason);
+/// Named features that can change nothing, by their messages, and what to do.
+std::string idle_features(const std::vector<std::string>& left_out);
 /// Effects that the remaining cells cannot separate from others.
 core::Message not_estimable(const std::vector<std::string>& effects);
 core::Message not_measurable(const std::string& claim, const std::string& reason);

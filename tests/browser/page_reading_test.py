@@ -69,6 +69,7 @@ class PageReading(unittest.TestCase):
             bench.write_logs(name, workbench.log_losses(5, mean=mean, seed=len(name)))
         cls.pages["arms"] = bench.page("arms", "compare", "old", "new", LONG)
         cls.pages["claims"] = bench.page("claims", "claims")
+        cls.without_charts = bench.page("bench", "bench", "--quiet", "--runs", "2", "sleep 0.3", "true", "sleep 0.1")
         cls.pages["long"] = cls.page_with_long_names()
         chromium.Chromium.for_tests(cls)
 
@@ -294,6 +295,17 @@ class PageReading(unittest.TestCase):
             for role in ("button", "image", "region", "heading", "columnheader", "list"):
                 self.assertIn(role, roles, name)
         self.browser.call("Accessibility.disable")
+
+    def test_a_page_without_charts_sorts_too(self):
+        self.browser.show()
+        self.browser.open(self.without_charts)
+        head = "document.querySelector('#table_commands thead th:nth-child(2)')"
+        commands = "[...document.querySelectorAll('#table_commands tbody tr')].map((row) => row.cells[0].textContent)"
+        self.assertEqual(self.value("document.querySelectorAll('figure').length"), 0)
+        self.assertEqual(self.value(commands), ["sleep 0.3", "true", "sleep 0.1"])
+        self.value(head + ".querySelector('button').click()")
+        self.assertEqual(self.value(commands), ["true", "sleep 0.1", "sleep 0.3"])
+        self.assertEqual(self.browser.problems(), [])
 
     def test_the_standard_suite_prints_on_four_pages(self):
         self.show("standard")

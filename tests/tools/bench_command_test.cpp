@@ -1,5 +1,6 @@
 // `bench` measures small scripts. No test asserts a time: metrics, counts, orders and exit codes are what is compared.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -32,6 +33,16 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::istringstream text(read_text(file));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
+}
+
+/// Whether this process is gone, or will be soon.
+bool ends(long pid) {
+  const auto is_there = [&] {
+    const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+    return !stat.empty() && stat.find(") Z") == std::string::npos;
+  };
+  for (int i = 0; i < 2000 && is_there(); ++i) usleep(10'000);
+  return !is_there();
 }
 
 TEST(BenchCommand, MeasuresStoresAndReports) {
@@ -89,6 +100,86 @@ TEST(BenchCommand, RoundsInterleaveInTheOrderOfTheSeed) {
   other.insert(other.begin(), {"--order-seed", "2"});
   bench_json(shell, other);
   EXPECT_NE(lines_of(shell.work() / "order"), order);
+}
+
+/// Each waits for the other's first and second word: one after the other they would wait forever.
+constexpr const char* kTalk =
+    "touch $1-a; while [ ! -e $2-a ]; do :; done; touch $1-b; while [ ! -e $2-b ]; do :; done; echo n:1\n";
+
+TEST(BenchTurns, CommandsProgressTogether) {
+  const CommandLine shell("bench_turns");
+  shell.write("talk.sh", kTalk);
+  const Json document =
+      bench_json(shell, {"--runs", "3", "--turns=5ms", "--timeout", "60s", "--prepare", "rm -f x-a x-b y-a y-b",
+                         "--metric", "n=n:([0-9]+)", "sh talk.sh x y", "sh talk.sh y x"});
+  const Json rows = document.at("tables").at("commands");
+  EXPECT_EQ(rows.at(0).at("n").at("completed"), 3);
+  EXPECT_EQ(rows.at(1).at("n").at("completed"), 3);
+  EXPECT_EQ(document.at("facts").at("turn_ms"), 5.0);
+  for (const Json& run : document.at("tables").at("runs")) EXPECT_GE(run.at("turns").get<double>(), 1.0);
+  EXPECT_NE(document.at("warnings").dump().find("includes its pauses"), std::string::npos) << document.at("warnings");
+  EXPECT_EQ(json_of(shell.run({"report", "--json"})).at("tables"), document.at("tables"));
+}
+
+/// A command of a round looks at the other one while it runs itself.
+TEST(BenchTurns, OneAtATimeRuns) {
+  const CommandLine shell("bench_turns_one");
+  shell.write("look.sh",
+              "echo $$ >$1.pid; while [ ! -s $2.pid ]; do :; done\n"
+              "read -r other <$2.pid; running=0; looks=0; i=0\n"
+              "while [ $i -lt 3000 ]; do i=$((i + 1))\n"
+              "  [ -e /proc/$other/stat ] && read -r line </proc/$other/stat || continue\n"
+              "  state=${line##*) }; looks=$((looks + 1))\n"
+              "  case $state in T*|Z*|X*) ;; *) running=$((running + 1)) ;; esac\n"
+              "done; echo running:$running looks:$looks\n");
+  const Json document = bench_json(
+      shell, {"--runs", "1", "--turns=20ms", "--prepare", "rm -f x.pid y.pid", "--metric", "running=running:([0-9]+)",
+              "--metric", "looks=looks:([0-9]+)", "sh look.sh x y", "sh look.sh y x"});
+  double looks = 0.0;
+  for (const Json& row : document.at("tables").at("metrics")) {
+    if (row.at("metric") == "running") EXPECT_EQ(row.at("mean").at("mean"), 0.0) << row;
+    if (row.at("metric") == "looks") looks += row.at("mean").at("mean").get<double>();
+  }
+  EXPECT_GT(looks, 0.0) << "they were in memory at once";
+}
+
+TEST(BenchTurns, WhatRunsAroundThemIsOutsideOfTheTurns) {
+  const CommandLine shell("bench_turns_hooks");
+  shell.write("say.sh", "echo $1 >>order\n");
+  bench_json(shell, {"--runs", "1", "--turns", "--prepare", "sh say.sh before", "--conclude", "sh say.sh after",
+                     "--setup", "sh say.sh setup", "--cleanup", "sh say.sh cleanup", "sh say.sh run", "sh say.sh run"});
+  EXPECT_EQ(lines_of(shell.work() / "order"),
+            (std::vector<std::string>{"setup", "before", "before", "run", "run", "after", "after", "cleanup"}));
+}
+
+TEST(BenchTurns, AFailingCommandKeepsTheOthersSamples) {
+  const CommandLine shell("bench_turns_fails");
+  const Json document = bench_json(shell, {"--runs", "4", "--turns", "true", "sh -c 'exit 3'", "./no-such-program"}, 4);
+  const Json rows = document.at("tables").at("commands");
+  EXPECT_EQ(rows.at(0).at("n").at("completed"), 4);
+  EXPECT_EQ(rows.at(1).at("n").at("failed"), 2);
+  EXPECT_EQ(rows.at(2).at("n").at("failed"), 1);
+  EXPECT_NE(document.at("warnings").dump().find("No command was paused"), std::string::npos) << document.at("warnings");
+}
+
+TEST(BenchTurns, CtrlCEndsWhatIsPaused) {
+  const CommandLine shell("bench_turns_interrupt");
+  // The child of the second command is seen to end; the first one interrupts once it is there.
+  shell.write("wait.sh", "sleep 600 & echo $! >child.new; mv child.new child; wait\n");
+  shell.write("stop.sh", "while [ ! -e child ]; do :; done; kill -INT $PPID; sleep 600\n");
+  const ProgramResult result = bench(shell, {"--runs", "3", "--turns=5ms", "sh wait.sh", "sh stop.sh"});
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_EQ(result.out, "") << "nothing was completed";
+  EXPECT_TRUE(ends(std::stol(read_text(shell.work() / "child"))));
+}
+
+TEST(BenchTurns, AKilledBenchLeavesNothingBehind) {
+  const CommandLine shell("bench_turns_killed");
+  shell.write("wait.sh", "sleep 600 & echo $! >child.new; mv child.new child; wait\n");
+  shell.write("stop.sh", "while [ ! -e child ]; do :; done; echo $$ >own; kill -KILL $PPID; sleep 600\n");
+  EXPECT_NE(bench(shell, {"--runs", "3", "--turns=5ms", "sh wait.sh", "sh stop.sh"}).exit_code, 0);
+  EXPECT_TRUE(ends(std::stol(read_text(shell.work() / "child")))) << "it was paused";
+  EXPECT_TRUE(ends(std::stol(read_text(shell.work() / "own"))));
 }
 
 TEST(BenchCommand, HooksRunAroundEachRun) {
@@ -232,6 +323,10 @@ TEST(BenchCommand, BadInputIsOneSentenceAndStoresNothing) {
                                                        {"--prepare", "x > y", "a"},
                                                        {"--gate", "a"},
                                                        {"--baseline", "no-such-baseline", "a"},
+                                                       {"--turns", "a"},
+                                                       {"--turns=0.1ms", "a", "b"},
+                                                       {"--turns=fast", "a", "b"},
+                                                       {"--turns", "50ms", "a", "b"},
                                                        {"--export", "xml", "a"},
                                                        {"--out", "file.xyz", "a"},
                                                        {"--shell", "--", "a", "b"}};

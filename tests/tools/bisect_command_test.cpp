@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "results/store.h"
 #include "tests/tools/refusals.h"
@@ -240,10 +242,112 @@ TEST(Bisect, CommitsOfOtherFoldersAreNoSuspects) {
   EXPECT_NE(result.err.find("of which 2 change the source"), std::string::npos) << result.err;
 }
 
+constexpr const char* kSuiteOfOurEngine =
+    R"({"name": "ours", "design": "history", "records": ["record12"], "scale": "smoke", "seeds": [1, 2, 3],
+        "threads": 1})";
+
+/// A repository whose commits build an engine: the mock engine, with the loss that the commit gives it.
+class EngineRepository {
+ public:
+  explicit EngineRepository(const CommandLine& shell) : shell_(shell) {
+    std::filesystem::create_directories(shell.work() / "engine");
+    git("init -q -b main . && git config user.name Tester && git config user.email tester@example.org");
+  }
+
+  /// Tags c0, c1, ... `effect` is added to the loss; an empty one is an engine that does not build.
+  void commit(const std::string& effect) {
+    const std::string number = std::to_string(commits_++), work = shell_.work().string();
+    shell_.write("engine/nanobench", "#!/bin/sh\n[ \"$1\" = setup ] || exit 2\necho " + number + " >>" + work +
+                                         "/builds\n[ -n \"" + effect +
+                                         "\" ] || { echo 'no rule for it' >&2; exit 1; }\nmkdir -p build/release/bin\n"
+                                         "cp engine.sh build/release/bin/nanobench-train\n"
+                                         "chmod +x build/release/bin/nanobench-train\n");
+    shell_.write("engine/engine.sh", "#!/bin/sh\nsed '1s/{/{\"mock\": {\"effect\": " + effect +
+                                         ", \"loss_sigma\": 0.0003, \"arm\": " + number + "}, /' \"$2\" >" + work +
+                                         "/spec.$$\nexec " + NANOBENCH_BIN_DIR + "/nanobench_mock_engine \"$1\" " +
+                                         work + "/spec.$$ \"$3\" \"$4\"\n");
+    const std::string tag = "c" + number;
+    git("add -A && git update-index --chmod=+x nanobench && git commit -q --allow-empty -m 'commit " + tag +
+        "' && git tag " + tag);
+  }
+  void git(const std::string& words) const {
+    const std::string command = "cd " + quoted((shell_.work() / "engine").string()) + " && git " + words;
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  /// Numbers of the commits that were built, in order.
+  std::vector<int> builds() const {
+    std::istringstream text(read_text(shell_.work() / "builds"));
+    return {std::istream_iterator<int>(text), {}};
+  }
+
+ private:
+  const CommandLine& shell_;
+  int commits_ = 0;
+};
+
+TEST(BisectOfOurEngine, BuildsTheCommitsThatItTests) {
+  const CommandLine shell("bisect_engine");
+  shell.write("ours.json", kSuiteOfOurEngine);
+  EngineRepository repository(shell);
+  for (const char* effect : {"0", "0", "0", "", "0.02", "0.02", "0.02"}) repository.commit(effect);
+  const auto bisected = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"bisect",   "ours.json",  "--repository", "engine",      "--good",
+                                      "c0",       "--bad",      "main",         "--only",      "loss",
+                                      "--margin", "loss=0.005", "--json",       "--max-seeds", "6"};
+    words.insert(words.end(), more.begin(), more.end());
+    return shell.run(words);
+  };
+  const ProgramResult result = bisected({});
+  ASSERT_EQ(result.exit_code, 3) << result.err << result.out;
+  const core::Json report = json_of(result);
+  EXPECT_EQ(subjects_with(report, "bad"), (std::set<std::string>{"commit c4", "commit c6"}));
+  EXPECT_EQ(subjects_with(report, "good"), std::set<std::string>{"commit c2"});
+  EXPECT_EQ(subjects_with(report, "skipped"), std::set<std::string>{"commit c3"});
+  const std::string why = report.at("tables").at("steps").at(1).at("reason").get<std::string>();
+  EXPECT_NE(why.find("no rule for it"), std::string::npos) << "the build's last words: " << why;
+  EXPECT_EQ(read_text(why.substr(why.rfind(' ') + 1)), "no rule for it\n") << "and its log: " << why;
+  std::vector<int> builds = repository.builds();
+  EXPECT_EQ(builds.front(), 0) << "the good revision first";
+  std::sort(builds.begin(), builds.end());
+  EXPECT_EQ(builds, (std::vector<int>{0, 2, 3, 4, 6})) << "each commit once, and none that is not tested";
+  EXPECT_FALSE(std::filesystem::exists(shell.work() / "engine" / "build")) << "the checkout is only read";
+
+  const std::size_t runs = completed_runs(shell);
+  const ProgramResult again = bisected({"--quiet"});
+  EXPECT_EQ(again.out, result.out);
+  EXPECT_EQ(completed_runs(shell), runs) << "the same engines, so nothing is run twice";
+}
+
+TEST(BisectOfOurEngine, MayBuildInAnotherWay) {
+  const CommandLine shell("bisect_engine_build");
+  shell.write("ours.json", kSuiteOfOurEngine);
+  EngineRepository repository(shell);
+  for (const char* effect : {"0", "0.02"}) repository.commit(effect);
+  const std::vector<std::string> words = {
+      "bisect",   "ours.json", "--repository", "engine", "--good",  "c0",      "--bad",
+      "c1",       "--only",    "loss",         "--json", "--quiet", "--build", "cp engine.sh train; chmod +x train",
+      "--program"};
+  const auto made = [&](const std::string& program) {
+    std::vector<std::string> all = words;
+    all.push_back(program);
+    return shell.run(all);
+  };
+  const ProgramResult result = made("train");
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(first_bad(json_of(result)), "commit c1");
+  EXPECT_TRUE(repository.builds().empty()) << "./nanobench setup is not asked";
+  const ProgramResult nothing = made("other");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.err.find("makes no other"), std::string::npos) << nothing.err;
+}
+
 TEST(Bisect, WhatCannotBeAskedIsOneSentence) {
   const CommandLine shell("bisect_bad");
   BisectedRepository repository(shell);
   repository.commit_until(2);
+  shell.write("mock.json", R"({"name": "m", "design": "history", "records": ["record12"], "scale": "smoke",
+                              "engine": {"mock": {}}})");
+  shell.write("ours.json", kSuiteOfOurEngine);
   repository.git("checkout -q -b side c1 && git commit -q --allow-empty -m aside && git checkout -q main");
   std::filesystem::create_directories(shell.work() / "loose");
   shell.write("loose/suite.json", kBisectedSuite);
@@ -251,13 +355,17 @@ TEST(Bisect, WhatCannotBeAskedIsOneSentence) {
   const auto asked = [](const std::string& good, const std::string& bad) {
     return bisect_words({"--good", good, "--bad", bad});
   };
-  expect_refusals(shell, {{asked("nowhere", "c2"), "no such commit"},
-                          {asked("c2", "c0"), "exchange them"},
-                          {asked("c1", "c1"), "the same commit"},
-                          {asked("c2", "side"), "they part at"},
-                          {bisect_words({"--good", "c0", "--bad", "c2", "--link", "data"}), "--link data"},
-                          {bisect_words({"--good", "c0", "--bad", "c2", "--max-seeds", "1"}), "--max-seeds"},
-                          {{"bisect", "smoke_gate", "--good", "c0", "--bad", "c2"}, "a trainer of your own"}});
+  expect_refusals(
+      shell, {{asked("nowhere", "c2"), "no such commit"},
+              {asked("c2", "c0"), "exchange them"},
+              {asked("c1", "c1"), "the same commit"},
+              {asked("c2", "side"), "they part at"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--link", "data"}), "--link data"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--max-seeds", "1"}), "--max-seeds"},
+              {bisect_words({"--good", "c0", "--bad", "c2", "--repository", "toy"}), "--repository"},
+              {{"bisect", "mock.json", "--good", "c0", "--bad", "c2"}, "the mock engine"},
+              {{"bisect", "ours.json", "--good", "c0", "--bad", "c2", "--link", "data"}, "--link"},
+              {{"bisect", "ours.json", "--good", "nowhere", "--bad", "c2", "--repository", "toy"}, "no such commit"}});
   const ProgramResult loose =
       shell.run({"bisect", "loose/suite.json", "--good", "a", "--bad", "b"}, "GIT_CEILING_DIRECTORIES=/tmp");
   EXPECT_EQ(loose.exit_code, 2);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 
@@ -204,6 +205,68 @@ TEST(NamedFeatures, ThatCannotActAreAnError) {
   EXPECT_EQ(shell.run(with("rotary")).exit_code, 0);
   expect_refusals(shell, {{with("rotary,smear_gate"), "smear_gate"}});
   EXPECT_EQ(shell.run(with("all")).exit_code, 0) << "of all, those that cannot act are left out";
+}
+
+/// The same suite by every command that reads one.
+TEST(NamedFeatures, OfASuiteFileThatCannotActAreAnError) {
+  const CommandLine shell("named_in_a_file");
+  const auto file_with = [](const std::string& features) {
+    return R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "scale": "smoke", "seeds": [1],
+               "engine": {"mock": {}}, "features": )" +
+           features + "}";
+  };
+  shell.write("idle.json", file_with(R"(["rotary", "smear_gate", "mudd_connections"])"));
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"show", "idle.json"}, {"plan", "idle.json"}, {"run", "idle.json"}, {"hunt", "idle.json"}}) {
+    const ProgramResult result = shell.run(command);
+    EXPECT_EQ(result.exit_code, 2) << command[0] << result.out;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    for (const char* word : {"idle.json: /features: ", "smear_gate", "mudd_connections"})
+      EXPECT_NE(result.err.find(word), std::string::npos) << command[0] << ": " << result.err;
+    EXPECT_EQ(result.err.find("rotary"), std::string::npos) << "rotary acts: " << result.err;
+  }
+  shell.write("acts.json", file_with(R"(["rotary"])"));
+  EXPECT_EQ(shell.run({"show", "acts.json"}).exit_code, 0);
+  shell.write("all.json", file_with("[]"));
+  EXPECT_EQ(shell.run({"show", "all.json"}).exit_code, 0) << "no one has named what cannot act";
+}
+
+/// Scale nano holds the precision that the official scale leaves to the feature.
+TEST(NamedFeatures, ThatTheCommandLineTakesAwayAreANote) {
+  const CommandLine shell("named_and_scaled");
+  const auto file_with = [](const std::string& scale, const std::string& features) {
+    return R"({"name": "s", "design": "leave_one_out", "base": {"record": "record17"}, "seeds": [1], "scale": ")" +
+           scale + R"(", "engine": {"mock": {}}, "features": ["rotary", )" + features + "]}";
+  };
+  const auto cells_of = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"show", "s.json", "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const ProgramResult result = shell.run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json_of(result).at("tables").at("cells").size();
+  };
+  shell.write("s.json", file_with("official", R"("activation_precision")"));
+  EXPECT_EQ(cells_of({}), 3U);
+  EXPECT_EQ(cells_of({"--scale", "nano"}), 2U);
+  shell.write("s.json", file_with("official", R"("activation_precision", "smear_gate")"));
+  expect_refusals(shell, {{{"show", "s.json", "--scale", "nano"}, "smear_gate"}});
+  const std::string refused = shell.run({"show", "s.json", "--scale", "nano"}).err;
+  EXPECT_EQ(refused.find("activation_precision"), std::string::npos) << "it acts at the file's own scale: " << refused;
+  shell.write("s.json", file_with("nano", R"("activation_precision")"));
+  expect_refusals(shell, {{{"show", "s.json"}, "activation_precision"}});
+}
+
+TEST(NamedFeatures, EveryShippedSuiteActsAtItsScale) {
+  const CommandLine shell("shipped_suites");
+  int suites = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(NANOBENCH_SOURCE_DIR "/suites")) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".json") || name == "suite.schema.json") continue;
+    const ProgramResult result = shell.run({"show", entry.path().string()});
+    EXPECT_EQ(result.exit_code, 0) << name << ": " << result.err;
+    ++suites;
+  }
+  EXPECT_GT(suites, 10);
 }
 
 TEST(Units, OptionsTakeThem) {

@@ -284,20 +284,6 @@ void check_save(const AblateOptions& options) {
               "--save " + options.save + ": the file exists already; name another one, or add --overwrite");
 }
 
-/// A feature that was named must act; of "all", those that cannot are left out with a note.
-void check_named_features(const SuiteRequest& request, const suites::Matrix& matrix) {
-  if (request.trainer.is_given() || request.features == "all") return;
-  std::vector<std::string> reasons;
-  for (const core::Message& message : matrix.messages) {
-    if (message.kind == core::MessageKind::kLeftOut && !message.subject.empty()) reasons.push_back(message.text);
-  }
-  if (reasons.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              joined(reasons, "; ") +
-                  "; name only features that act here, or use --features all, which leaves "
-                  "out those that do not");
-}
-
 int ablate(const AblateOptions& options, const Session& session) {
   check_save(options);
   const std::string file = options.save.empty() ? "" : full_path(options.save);
@@ -306,8 +292,7 @@ int ablate(const AblateOptions& options, const Session& session) {
   suites::Suite suite = suites::read_suite(core::Json(json), file.empty() ? "ablate" : file);
   if (suite.external) suite = suites::with_overrides(suite, overrides);  // which are none of an external trainer
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue);
-  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);  // what cannot be run is not saved
-  check_named_features(options.request, matrix);
+  const suites::Matrix matrix = suites::make_asked_matrix(suite, catalogue);  // what cannot be run is not saved
   if (!file.empty()) {
     core::write_file_atomically(file, json.dump(2) + "\n");
     if (!options.run.is_quiet) write_to_stderr("saved as " + file + "\n");

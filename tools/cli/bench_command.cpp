@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -32,7 +33,7 @@ struct BenchOptions {
   std::vector<std::string> parameters;
   std::vector<std::string> metrics;
   suites::BenchRequest request;
-  std::string timeout, budget, margin;
+  std::string timeout, budget, margin, turns;
   std::string baseline;
   bool is_gate = false;
   bool is_quiet = false;
@@ -41,6 +42,7 @@ struct BenchOptions {
 };
 
 constexpr double kLeastMargin = 1e-6;
+constexpr double kShortestTurn = 0.001;  // seconds
 constexpr const char* kBenchFooter =
     "Examples:\n"
     "  nanobench bench -- ./a.out --size 64                  one command, its words after --\n"
@@ -49,6 +51,7 @@ constexpr const char* kBenchFooter =
     "  nanobench bench './old' './new' --gate --margin 2%    exit code 1 if the second one is slower\n"
     "  nanobench bench --warmup 3 --prepare 'make clean' 'make -j2' 'make -j4'\n"
     "  nanobench bench 'python3 train.py' --metric 'loss=val_loss: ([0-9.]+)' --runs 5\n"
+    "  nanobench bench --turns 'make -C old check' 'make -C new check'   a slow moment meets both\n"
     "  nanobench bench --shell 'cat a.txt | wc -l' --export json --out bench.json\n"
     "\n"
     "A round runs each command once, in an order that is drawn anew. Without --shell a command is split into words by\n"
@@ -56,6 +59,7 @@ constexpr const char* kBenchFooter =
     "--input,\n"
     "and the commands around a run. A command that fails twice in a row in the same way is given up; the others go "
     "on.\n"
+    "With --turns, one command at a time runs, the others are paused, and only the time while it runs counts.\n"
     "Ctrl-C keeps and reports what is measured. docs/bench.md says more.\n"
     "Exit codes: 0 success, 2 usage, 4 a command failed, 130 interrupted; with --gate or --baseline: 0 pass,\n"
     "1 regression, 3 inconclusive, 4 incomplete, 5 not comparable.";
@@ -80,6 +84,21 @@ std::vector<suites::BenchCommand> commands_of(const BenchOptions& options, const
   return commands;
 }
 
+/// Throws Error{kInvalidArgument}, also for a time that would be read as a command.
+std::optional<std::chrono::duration<double>> turn_of(const BenchOptions& options, const Session& session) {
+  if (options.turns.empty()) return std::nullopt;
+  const std::vector<std::string>& argv = session.argv;
+  const auto flag = std::find(argv.begin(), std::find(argv.begin(), argv.end(), "--"), "--turns");
+  if (flag != argv.end() && flag + 1 != argv.end() && number_with_unit(*(flag + 1)))
+    throw Error(ErrorCode::kInvalidArgument, "--turns " + *(flag + 1) + ": join them, as in --turns=" + *(flag + 1));
+  const double seconds = parse_duration(options.turns, "--turns");
+  if (seconds < kShortestTurn) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--turns=" + options.turns + ": expected 1ms or more; a pause takes a part of a shorter turn");
+  }
+  return std::chrono::duration<double>(seconds);
+}
+
 suites::Bench bench_of(const BenchOptions& options, const Session& session) {
   suites::BenchRequest request = options.request;
   request.commands = commands_of(options, session);
@@ -92,6 +111,7 @@ suites::Bench bench_of(const BenchOptions& options, const Session& session) {
   }
   if (!options.timeout.empty()) request.timeout_s = parse_duration(options.timeout, "--timeout");
   if (!options.budget.empty()) request.budget_s = parse_duration(options.budget, "--budget");
+  request.turn = turn_of(options, session);
   if (!options.margin.empty()) request.margin = parse_share(options.margin, "--margin", {kLeastMargin, 1.0});
   std::error_code ignored;
   request.folder = std::filesystem::current_path(ignored).string();
@@ -269,6 +289,8 @@ void add_count_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--warmup", request.warmup, "Runs of each command beforehand that do not count")
       ->type_name("N")
       ->capture_default_str();
+  command.add_flag("--turns{100ms}", options.turns,
+                   "All commands of a round are in memory, and run in turns of this time; another one: --turns=50ms");
   command.add_option("--order-seed", request.order_seed, "Seed of the order of commands in each round")
       ->type_name("N")
       ->capture_default_str();

@@ -10,6 +10,7 @@
 #include "reports/gate/bisection.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/bisect_steps.h"
+#include "tools/cli/engine_builds.h"
 #include "tools/cli/gate_noise.h"
 #include "tools/cli/gate_options.h"
 #include "tools/cli/git.h"
@@ -37,17 +38,22 @@ struct BisectOptions {
   SuiteSettings settings;
   int max_seeds = UntilDecided::kMaxSeeds;
   std::string build;
+  std::string repository, program;  ///< of our own engine
   std::vector<std::string> links;
   bool is_calibrated = false;
   GatePolicyOptions policy;
   SuiteRunOptions run;
 };
 
+constexpr const char* kBuildOfEngine = "./nanobench setup";
+constexpr const char* kBuiltEngine = "build/release/bin/nanobench-train";
+
 constexpr const char* kBisectFooter =
     "Examples:\n"
     "  nanobench bisect my_trainer.json --good v1.0 --bad main --only loss\n"
     "  nanobench bisect my_trainer.json --good 1a2b3c --bad HEAD --margin time=0.02 --max-seeds 20\n"
     "  nanobench bisect my_trainer.json --good v1.0 --bad main --build 'make -j2' --link data\n"
+    "  nanobench bisect smoke_gate --good v0.1 --bad HEAD    our own engine: builds each commit that is tested\n"
     "\n"
     "Each commit runs in a folder of its own in the cache, beside the good revision; your checkout is only read. The\n"
     "gate judges it: worse is bad, not worse by more than the margins is good. Seeds are added until one is proved; a\n"
@@ -85,14 +91,35 @@ void add_build(suites::ExternalTrainer& trainer, const std::string& build) {
   trainer.command = std::move(command);
 }
 
+/// Where our engine's commits are and how they are built. Throws Error.
+EngineRecipe recipe_of(const BisectOptions& options) {
+  const fs::path asked =
+      !options.repository.empty() ? fs::path(options.repository) : source_root().value_or(fs::path());
+  const auto root = asked.empty() ? std::nullopt : repository_root(asked);
+  if (!root) {
+    throw Error(ErrorCode::kInvalidArgument, (asked.empty() ? "this program has no source beside it"
+                                                            : asked.string() + " is in no repository of git") +
+                                                 "; name nanobench's repository with --repository DIR");
+  }
+  return {.repository = fs::canonical(*root),
+          .build = options.build.empty() ? kBuildOfEngine : options.build,
+          .program = options.program.empty() ? kBuiltEngine : options.program};
+}
+
 /// The suite, as its commits are to be run. Throws Error.
 suites::Suite bisected_suite(const BisectOptions& options) {
   suites::Suite suite = load_suite(options.suite, options.settings);
   if (!suite.external) {
+    if (!suite.mock.is_null())
+      throw Error(ErrorCode::kInvalidArgument, suite.name + " has the mock engine, which no commit changes");
+    if (!options.links.empty())
+      throw Error(ErrorCode::kInvalidArgument,
+                  "--link is for a trainer of your own; " + suite.name + " has our engine");
+    return suite;
+  }
+  if (!options.repository.empty() || !options.program.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "bisect is for suites around a trainer of your own, whose commits it "
-                "runs, and " +
-                    suite.name + " has another engine; see `nanobench help external`");
+                "--repository and --program are for suites with our engine; " + suite.name + " names its own trainer");
   }
   suites::ExternalTrainer& trainer = *suite.external;
   const fs::path folder = trainer.source ? trainer.source->folder : trainer.folder;
@@ -130,6 +157,13 @@ class BisectRun {
 
   int run() {
     suites::Suite suite = bisected_suite(options_);
+    if (!suite.external) {
+      const EngineRecipe recipe = recipe_of(options_);
+      folder_ = recipe.repository;
+      builds_.emplace(recipe, [this](const std::string& line) { tell(line); });
+    } else {
+      folder_ = suite.external->source->folder;
+    }
     find_commits(suite);
     results::Store store(database_file(options_.run.database));
     BisectSteps steps(setup_of(std::move(suite), store), result_.good, store);
@@ -139,6 +173,7 @@ class BisectRun {
       tell("interrupted; the same command continues where this one stopped");
       return core::kExitInterrupted;
     }
+    if (builds_) builds_->remove();
     reports::Document document = reports::bisect_report(result_);
     document.next = {{.command = "report --open", .gain = "the page of the runs that were compared last"}};
     print(document, options_.run.is_json, notes_of(options_.run.has_notes));
@@ -147,7 +182,7 @@ class BisectRun {
 
  private:
   void find_commits(const suites::Suite& suite) {
-    const fs::path& folder = suite.external->source->folder;
+    const fs::path& folder = folder_;
     result_.suite = suite.name;
     result_.good = named_commit("--good", options_.good, folder);
     result_.bad = named_commit("--bad", options_.bad, folder);
@@ -168,18 +203,23 @@ class BisectRun {
     if (options_.is_calibrated) policy = calibrated(suite, policy, first, store);
     suite.seeds = seeds_up_to(suite.seeds, options_.max_seeds);
     return {.suite = std::move(suite),
+            .builds = builds_ ? &*builds_ : nullptr,
             .policy = policy,
             .first_seeds = first,
             .max_seeds = options_.max_seeds,
-            .keeps_trees = !options_.build.empty(),
+            .keeps_trees = !builds_ && !options_.build.empty(),
             .run = options_.run,
             .argv = session_.argv};
   }
 
   reports::GatePolicy calibrated(suites::Suite suite, const reports::GatePolicy& policy, int n,
                                  const results::Store& store) {
-    suite.external->source->revision = result_.good.id;
-    const suites::Plan plan = plan_suite(suite, options_.run);
+    PlanRequest request;
+    if (builds_)
+      request.engine = suites::native_engine(builds_->of(result_.good.id).program, use_of(suite, options_.run));
+    else
+      suite.external->source->revision = result_.good.id;
+    const suites::Plan plan = plan_suite(suite, options_.run, request);
     CalibratedPolicy with_margins =
         calibrated_policy({.suite = suite,
                            .name = options_.suite,
@@ -246,6 +286,8 @@ class BisectRun {
   const BisectOptions& options_;
   const Session& session_;
   BisectResult result_;
+  fs::path folder_;                     ///< whose commits are tested
+  std::optional<EngineBuilds> builds_;  ///< of our engine
   BisectSteps* steps_ = nullptr;
 };
 
@@ -255,7 +297,8 @@ int bisect(const BisectOptions& options, const Session& session) {
 }
 
 void add_search_options(CLI::App& command, BisectOptions& options) {
-  command.add_option("SUITE", options.suite, "Suite file of a trainer of your own (docs/external.md)")->required();
+  command.add_option("SUITE", options.suite, "Suite, of a trainer of your own (docs/external.md) or of our engine")
+      ->required();
   command.add_option("--good", options.good, "Commit, branch or tag that is good")->type_name("REV")->required();
   command.add_option("--bad", options.bad, "Later one that is worse")->type_name("REV")->required();
   command
@@ -267,8 +310,16 @@ void add_search_options(CLI::App& command, BisectOptions& options) {
   command
       .add_option("--build", options.build,
                   "Shell command that runs once in each commit's folder before the trainer; if it fails, the commit is "
-                  "skipped")
+                  "skipped (default for our engine: ./nanobench setup)")
       ->type_name("COMMAND");
+  command
+      .add_option("--repository", options.repository,
+                  "Repository of our engine's commits (default: the one that this program was built in)")
+      ->type_name("DIR");
+  command
+      .add_option("--program", options.program,
+                  "Engine that the build of a commit makes (default: build/release/bin/nanobench-train)")
+      ->type_name("FILE");
   command
       .add_option("--link", options.links,
                   "File or folder of the repository that git does not track, such as data; each commit gets a link to "
@@ -279,8 +330,7 @@ void add_search_options(CLI::App& command, BisectOptions& options) {
 }  // namespace
 
 void add_bisect_command(CLI::App& app, Session& session) {
-  CLI::App* command =
-      app.add_subcommand("bisect", "Find the commit that made a trainer of your own worse, with the gate as judge");
+  CLI::App* command = app.add_subcommand("bisect", "Find the commit that made a trainer worse, with the gate as judge");
   const auto options = std::make_shared<BisectOptions>();
   add_search_options(*command, *options);
   add_gate_policy_options(*command, options->policy);

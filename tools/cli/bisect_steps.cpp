@@ -43,12 +43,6 @@ double seconds_of_seed(const results::Store& store, const suites::Plan& plan) {
   return sum;
 }
 
-std::string tree_of(const suites::Plan& plan) {
-  std::string trees;
-  for (const suites::Cell& cell : plan.matrix.cells) trees += cell.external.at("tree").get<std::string>() + " ";
-  return trees;
-}
-
 }  // namespace
 
 std::string bisection_name(const std::string& suite_name) {
@@ -88,9 +82,24 @@ BisectSteps::BisectSteps(BisectSetup setup, Commit good, results::Store& store)
 suites::Plan BisectSteps::plan_of(const Commit& commit, std::int64_t arm) const {
   suites::Suite suite = setup_.suite;
   suite.name = bisection_name(suite.name);
+  if (setup_.builds != nullptr) {
+    const suites::Engine engine =
+        suites::native_engine(setup_.builds->of(commit.id).program, use_of(suite, setup_.run));
+    SuiteRunOptions options = setup_.run;
+    options.is_quiet = options.is_quiet || arm != arm_of("good");  // the data are then there
+    return plan_suite(suite, options, {.engine = engine, .arm = arm});
+  }
   suite.external->source->revision = commit.id;
   suite.external->source->base_tree.clear();
   return plan_suite(suite, setup_.run, {.engine = std::nullopt, .arm = arm});
+}
+
+/// Equal for equal sources.
+std::string BisectSteps::tree_of(const Commit& commit, const suites::Plan& plan) const {
+  if (setup_.builds != nullptr) return setup_.builds->of(commit.id).tree;
+  std::string trees;
+  for (const suites::Cell& cell : plan.matrix.cells) trees += cell.external.at("tree").get<std::string>() + " ";
+  return trees;
 }
 
 std::optional<BisectStep> BisectSteps::test(const Commit& commit) {
@@ -101,12 +110,12 @@ std::optional<BisectStep> BisectSteps::test(const Commit& commit) {
     core::rethrow_internal(error);
     return skipped(commit, error.what());
   }
-  if (tree_of(*candidate) == tree_of(good_)) {
+  const std::string tree = tree_of(commit, *candidate);
+  if (tree == tree_of(good_commit_, good_)) {
     return BisectStep{.commit = commit, .verdict = CommitVerdict::kGood, .reason = "its source is the good revision's"};
   }
   // With times, the good revision has runs beside each commit's, named by what they are beside.
-  const suites::Plan good =
-      shares_good_runs() ? good_ : plan_of(good_commit_, arm_of("good beside " + tree_of(*candidate)));
+  const suites::Plan good = shares_good_runs() ? good_ : plan_of(good_commit_, arm_of("good beside " + tree));
   std::optional<Held> held;
   if (setup_.keeps_trees) held.emplace(std::vector<const suites::Plan*>{&good, &*candidate});
   int seeds = 0;

@@ -10,6 +10,7 @@
 #include "reports/gate/bisection.h"
 #include "results/store.h"
 #include "suites/design/suite.h"
+#include "tools/cli/engine_builds.h"
 #include "tools/cli/gate_looks.h"
 #include "tools/cli/program.h"
 #include "tools/cli/suite_run.h"
@@ -18,8 +19,9 @@ namespace nanobench::tools {
 
 /// What all steps of a bisection share.
 struct BisectSetup {
-  suites::Suite suite;         ///< with a source; its revision is that of each step
-  reports::GatePolicy policy;  ///< its alpha is that of one test
+  suites::Suite suite;  ///< of a trainer with a source, whose revision is that of each step; or of our engine
+  EngineBuilds* builds = nullptr;  ///< of our engine's commits; null: a trainer's own
+  reports::GatePolicy policy;      ///< its alpha is that of one test
   int first_seeds = 2;
   int max_seeds = 10;
   bool keeps_trees = false;  ///< between the looks at a commit, with what was built in them
@@ -49,6 +51,7 @@ class BisectSteps {
 
  private:
   class Held;
+  std::string tree_of(const reports::Commit& commit, const suites::Plan& plan) const;
   suites::Plan plan_of(const reports::Commit& commit, std::int64_t arm) const;
   std::optional<reports::GateResult> look_until_decided(const suites::Plan& good, const suites::Plan& candidate,
                                                         int& seeds);

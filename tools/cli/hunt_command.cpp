@@ -45,6 +45,17 @@ constexpr const char* kHuntFooter =
     "The second half tests each suspect alone against the base, with seeds of its own, as leave_one_out does.\n"
     "Exit codes: 0 success, 2 usage, 4 a run failed, 130 interrupted (the same command continues).";
 
+/// Throws Error{kInvalidArgument} for a named feature that cannot act alone. One that acts alone and cannot be combined
+/// with the others is no error in a screening, because it is tested alone: no one has named it there.
+suites::Suite without_idle_features(suites::Suite suite, const ablations::Catalogue& catalogue) {
+  suites::Suite alone = suite;
+  alone.design = suites::Design::kLeaveOneOut;
+  if (!suite.external && !suite.features.empty()) suites::make_asked_matrix(alone, catalogue);
+  alone.features.clear();
+  suite.as_written = std::make_shared<const suites::Suite>(std::move(alone));
+  return suite;
+}
+
 /// A suite around the base, or the base of a suite.
 suites::Suite asked_suite(const HuntOptions& options) {
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue);
@@ -73,7 +84,7 @@ suites::Suite asked_suite(const HuntOptions& options) {
     throw Error(ErrorCode::kInvalidArgument, suite.source + ": the suite lists several values of '" + choice.id +
                                                  "', and hunt tries one; name the features with --features");
   }
-  return suites::with_overrides(suite, overrides_of(options.settings));
+  return without_idle_features(suites::with_overrides(suite, overrides_of(options.settings)), catalogue);
 }
 
 /// The number of runs decides the number of cells, if it is given.
@@ -169,9 +180,10 @@ class Hunt {
 
   int finish(const suites::SuiteRunResult& result, const results::PlanRecord& screening_plan,
              const results::PlanRecord* suspects_plan) const {
-    const reports::ComparisonOptions comparison{
-        .published_step_ms = reports::published_step_ms(load_catalogue(options_.run.catalogue)),
-        .has_provenance = options_.run.is_json};
+    const ablations::Catalogue catalogue = load_catalogue(options_.run.catalogue);
+    const reports::ComparisonOptions comparison{.published_step_ms = reports::published_step_ms(catalogue),
+                                                .has_provenance = options_.run.is_json,
+                                                .records = reports::record_facts(catalogue)};
     reports::Document document = reports::hunt_report(store_, screening_plan, suspects_plan, comparison);
     const std::int64_t shown = suspects_plan == nullptr ? screening_plan.id : suspects_plan->id;
     document.next = {{.command = "report --plan " + std::to_string(shown) + " --open",

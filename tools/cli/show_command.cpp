@@ -14,6 +14,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/suite_run.h"
 #include "tools/terminal/terminal.h"
 
 namespace nanobench::tools {
@@ -140,7 +141,7 @@ void show(const ShowOptions& options) {
   overrides.ranks = options.ranks;
   overrides.processes = options.processes;
   const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
-  reports::Document document = reports::suite_report(suite, catalogue);
+  reports::Document document = reports::suite_report(suite, matrix_of(suite, options.catalogue));
   const std::string scale = options.scale.empty() ? "" : " --scale " + options.scale;
   document.next = {{.command = "plan " + shell_words({options.name}) + scale,
                     .gain = "what it will take and can show; trains nothing"},

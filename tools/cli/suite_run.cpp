@@ -138,7 +138,8 @@ int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options) {
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue) {
   const bool needs_claims = suite.design == suites::Design::kClaims;  // reading them takes longer than everything else
   using Parts = ablations::CatalogueParts;
-  return suites::make_matrix(suite, load_catalogue(catalogue, needs_claims ? Parts::kAll : Parts::kWithoutClaims));
+  return suites::make_asked_matrix(suite,
+                                   load_catalogue(catalogue, needs_claims ? Parts::kAll : Parts::kWithoutClaims));
 }
 
 void add_suite_settings(CLI::App& command, SuiteSettings& settings) {

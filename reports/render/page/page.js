@@ -48,7 +48,8 @@
 
   const isDarkNow = () => dark.matches && !matchMedia('print').matches;
 
-  const figures = [...document.querySelectorAll('figure[data-chart]')].map((figure) => ({
+  // A program without the chart library writes pages whose charts are tables.
+  const figures = (typeof vegaEmbed === 'undefined' ? [] : [...document.querySelectorAll('figure[data-chart]')]).map((figure) => ({
     figure,
     plot: figure.querySelector('.plot'),
     spec: JSON.parse(figure.querySelector('script[type="application/json"]').textContent),

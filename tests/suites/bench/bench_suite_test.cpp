@@ -102,6 +102,12 @@ TEST(BenchSuite, RefusesWhatCannotBe) {
   });
   refused([](BenchRequest& request) { request.margin = 0.0; });
   refused([](BenchRequest& request) { request.margin = std::nan(""); });
+  refused([](BenchRequest& request) { request.turn = std::chrono::milliseconds(100); });  // with whom?
+  refused([](BenchRequest& request) {
+    request.commands[0].text = "./a {n}";
+    request.parameters = {read_bench_parameter("n=1:65")};
+    request.turn = std::chrono::milliseconds(100);
+  });
   refused([](BenchRequest& request) { request.parameters = {read_bench_parameter("n=1")}; });
   refused([](BenchRequest& request) { request.commands[0].text = ""; });
 }
@@ -157,6 +163,11 @@ TEST(BenchSuite, TheConfigurationIsWhatRuns) {
   request.warmup = 3;
   request.commands[0].name = "other";
   EXPECT_EQ(make_bench(request).cells[0].config_digest, digest);
+  request.commands.push_back({.text = "./b", .words = {}, .name = ""});
+  EXPECT_EQ(make_bench(request).cells[0].config_digest, digest);
+  request.turn = std::chrono::milliseconds(100);
+  EXPECT_NE(make_bench(request).cells[0].config_digest, digest) << "a pause leaves its mark on a time";
+  request.turn.reset();
   request.input = "file";
   EXPECT_NE(make_bench(request).cells[0].config_digest, digest);
 }

@@ -116,6 +116,86 @@ TEST(TimedCommand, ASignalToUsEndsIt) {
   EXPECT_EQ(later.out, "cleaned\n");
 }
 
+/// "T" for a paused process, "S" or "R" for one that is not.
+std::string state_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos ? "" : text.substr(name_end + 2, 1);
+}
+
+bool comes_to(pid_t pid, const std::string& states) {
+  for (int i = 0; i < 2000 && states.find(state_of(pid)) == std::string::npos; ++i) usleep(10'000);
+  return !state_of(pid).empty() && states.find(state_of(pid)) != std::string::npos;
+}
+
+pid_t pid_in(const std::filesystem::path& file) {
+  long pid = 0;
+  std::ifstream(file) >> pid;
+  return static_cast<pid_t>(pid);
+}
+
+TEST(TimedRun, APauseHoldsTheWholeGroupAndATurnContinuesIt) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("nanobench_turns_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string at = folder.string();
+  const TimedCommand command = shell_command("sleep 60 & echo $$ >" + at + "/parent; echo $! >" + at +
+                                             "/child; while [ ! -e " + at + "/go ]; do sleep 0.01; done; echo done");
+  InterruptGuard interrupts;
+  const core::GroupGuard guard;
+  TimedRun run(command, interrupts, &guard);
+  pid_t parent = 0, child = 0;
+  for (int i = 0; i < 2000 && child == 0; ++i) {
+    ASSERT_FALSE(run.run([] {}, std::chrono::milliseconds(20)));
+    parent = pid_in(folder / "parent");
+    child = pid_in(folder / "child");
+  }
+  EXPECT_EQ(state_of(parent), "T") << "it has stopped when its turn returns";
+  EXPECT_TRUE(comes_to(child, "T"));
+  std::ofstream(folder / "go") << "go";
+  EXPECT_TRUE(run.run([] {}));
+  EXPECT_EQ(run.result().out, "done\n");
+  EXPECT_GE(run.result().turns, 2);
+  EXPECT_TRUE(state_of(child).empty() || comes_to(child, "ZX")) << "what it left behind is ended";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(TimedRun, PausesDoNotCountAgainstItsTimeout) {
+  TimedCommand command = shell_command("sleep 0.05; echo done");
+  command.timeout_s = 5.0;
+  InterruptGuard interrupts;
+  const core::GroupGuard guard;
+  TimedRun run(command, interrupts, &guard);
+  ASSERT_FALSE(run.run([] {}, std::chrono::milliseconds(1)));
+  usleep(6'000'000);
+  EXPECT_TRUE(run.run([] {}));
+  EXPECT_EQ(run.result().stop, TimedStop::kNone);
+  EXPECT_EQ(run.result().out, "done\n");
+  EXPECT_LT(run.result().wall_ms, 6000.0) << "the pause alone took as long";
+}
+
+TEST(TimedRun, OneThatIsPausedIsEndedWithItsGroup) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("nanobench_paused_" + std::to_string(getpid()));
+  const TimedCommand command = shell_command("sleep 60 & echo $! >" + file.string() + "; wait");
+  pid_t child = 0;
+  {
+    InterruptGuard interrupts;
+    const core::GroupGuard guard;
+    TimedRun run(command, interrupts, &guard);
+    for (int i = 0; i < 2000 && child == 0; ++i) {
+      ASSERT_FALSE(run.run([] {}, std::chrono::milliseconds(20)));
+      child = pid_in(file);
+    }
+  }
+  ASSERT_GT(child, 0);
+  for (int i = 0; i < 2000 && !state_of(child).empty() && state_of(child) != "Z"; ++i) usleep(10'000);
+  EXPECT_TRUE(state_of(child).empty() || state_of(child) == "Z");
+  std::filesystem::remove(file);
+}
+
 TEST(TimedCommand, WhatItLeftBehindIsEnded) {
   const TimedResult result = timed(shell_command("sleep 60 & echo $!"));
   const pid_t left = static_cast<pid_t>(std::stol(result.out));
