@@ -9,6 +9,7 @@
 #include "results/plan_rows.h"
 #include "results/run_columns.h"
 #include "results/schema.h"
+#include "results/weights.h"
 
 namespace nanobench::results {
 namespace {
@@ -156,6 +157,24 @@ void check_summaries(Database& database, StoreCheck& check) {
   keep_if_broken(check, std::move(problem));
 }
 
+/// The weights of finished runs. A folder of an interrupted one belongs to the run that continues it.
+void check_weights(Database& database, const std::filesystem::path& file, StoreCheck& check) {
+  StoreProblem problem{.rule = "weights", .text = "The files of weights that finished runs keep are there, unchanged."};
+  Statement statement(
+      database,
+      "SELECT run_facts.run_id, name, value FROM run_facts JOIN runs ON runs.id = run_facts.run_id WHERE "
+      "name GLOB ? || '*' AND outcome IN ('completed', 'diverged') ORDER BY run_facts.run_id, name");
+  statement.bind(kWeightsFact);
+  while (statement.step()) {
+    for (const KeptFile& kept : kept_files({{statement.text(1), statement.text(2)}})) {
+      const std::filesystem::path folder = weights_folder(file, statement.integer(0));
+      if (const auto trouble = problem_of(folder, kept))
+        problem.add(place_of("run", statement.integer(0)) + ": " + (folder / kept.name).string() + " " + *trouble);
+    }
+  }
+  keep_if_broken(check, std::move(problem));
+}
+
 void check_plan_digests(Database& database, StoreCheck& check) {
   StoreProblem problem{.rule = "plan_digest", .text = "A plan's digest is that of its columns."};
   Statement statement(
@@ -183,6 +202,7 @@ void check_rows(const std::filesystem::path& file, StoreCheck& check) {
   if (!check.is_fine()) return;  // counts from damaged pages would mislead
   check_foreign_keys(database, check);
   check_rules(database, check);
+  check_weights(database, file, check);
   if (check.schema == kSchemaVersion) {
     for (StoreProblem& problem : checksum_problems(database)) check.problems.push_back(std::move(problem));
     check_digests(database, check);

@@ -16,6 +16,7 @@
 #include "core/hardware/gpu_report.h"
 #include "results/metric.h"
 #include "results/provenance.h"
+#include "results/weights.h"
 
 namespace nanobench::results {
 namespace {
@@ -313,6 +314,8 @@ std::optional<double> busy_share(const Facts& facts) {
 
 std::optional<std::string> disturbance(const Facts& facts, int threads) {
   if (facts.contains(kJobProcessors)) return std::nullopt;
+  if (const auto step = facts.find(kResumedStep); step != facts.end())
+    return "it was continued from its checkpoint of step " + step->second;
   if (facts.contains(kSeat)) return judge_gpu(facts);  // its neighbours load the machine, and not its seat
   if (auto reason = judge_gpu(facts)) return reason;
   const std::optional<double> seconds = growth(facts, "uptime_s");

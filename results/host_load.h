@@ -68,7 +68,8 @@ inline constexpr double kShortestJudged = 1.0;          ///< seconds, because ti
 /// `threads` is the number that the run asked for. On a GPU (core/hardware/gpu_report.h) any other process is a
 /// disturbance, and so are clocks lowered by heat or by the board. Facts of older versions have only the load at the
 /// start: it is judged for them, and for runs shorter than kShortestJudged. That load includes the suite's previous
-/// run, so the limit is 1.5 per thread plus one. A run beside others (kJobProcessors) has no times to doubt.
+/// run, so the limit is 1.5 per thread plus one. A run beside others (kJobProcessors) has no times to doubt. Those of a
+/// run that was continued from a checkpoint (kResumedStep) are of two parts.
 std::optional<std::string> disturbance(const Facts& facts, int threads);
 
 }  // namespace nanobench::results

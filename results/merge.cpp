@@ -9,6 +9,7 @@
 #include "results/checksums.h"
 #include "results/open_file.h"
 #include "results/schema.h"
+#include "results/weights.h"
 
 namespace nanobench::results {
 namespace {
@@ -222,8 +223,16 @@ class Merge {
       rows.execute();
       if (table == "samples") result_.samples_added += sqlite3_changes(database_->handle());
     }
+    forget_weights(here);
     seal_run(*database_, here);
     return here;
+  }
+
+  /// The files stay beside the other store.
+  void forget_weights(std::int64_t run_here) {
+    Statement facts(*database_, "DELETE FROM main.run_facts WHERE run_id = ? AND name GLOB ? || '*'");
+    facts.bind(run_here, kWeightsFact);
+    facts.execute();
   }
 
   /// Every table with rows of a run, and the columns to copy: samples, messages, facts, summaries.

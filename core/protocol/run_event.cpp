@@ -92,7 +92,10 @@ struct ToJson {
   Json operator()(const TurnEvent& e) const { return {{"event", "turn"}, {"step", e.step}}; }
   Json operator()(const WarningEvent& e) const { return {{"event", "warning"}, {"message", e.message}}; }
   Json operator()(const CheckpointEvent& e) const {
-    return {{"event", "checkpoint"}, {"step", e.step}, {"file", e.file}};
+    Json json = {{"event", "checkpoint"}, {"step", e.step}, {"file", e.file}};
+    if (e.bytes > 0) json["bytes"] = e.bytes;
+    if (!e.digest.empty()) json["digest"] = e.digest;
+    return json;
   }
   Json operator()(const ChoiceEvent& e) const {
     return {{"event", "choice"},
@@ -210,7 +213,10 @@ RunEvent read_event(const Json& json) {
   if (kind == "turn") return TurnEvent{json.at("step").get<std::int64_t>()};
   if (kind == "warning") return WarningEvent{json.at("message").get<std::string>()};
   if (kind == "checkpoint")
-    return CheckpointEvent{json.at("step").get<std::int64_t>(), json.at("file").get<std::string>()};
+    return CheckpointEvent{.step = json.at("step").get<std::int64_t>(),
+                           .file = json.at("file").get<std::string>(),
+                           .bytes = json.value("bytes", std::int64_t{0}),
+                           .digest = json.value("digest", "")};
   if (kind == "choice") return read_choice(json);
   if (kind == "evaluation") return read_evaluation(json);
   if (kind == "finished") {

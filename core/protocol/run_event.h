@@ -87,6 +87,8 @@ struct TurnEvent {
 struct CheckpointEvent {
   std::int64_t step = 0;
   std::string file;
+  std::int64_t bytes = 0;  ///< of the file; 0: unknown
+  std::string digest;      ///< digest_of_file() of it; empty: unknown
 };
 
 /// The model's answer to one item of an evaluation, in ascending order of items.

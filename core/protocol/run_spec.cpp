@@ -65,6 +65,8 @@ Json to_json(const RunSpec& spec) {
   if (spec.vocabulary) json["vocabulary"] = *spec.vocabulary;
   if (spec.init_file) json["init_file"] = *spec.init_file;
   if (spec.trace_file) json["trace_file"] = *spec.trace_file;
+  if (spec.save_file) json["save_file"] = *spec.save_file;
+  if (spec.resume_file) json["resume_file"] = *spec.resume_file;
   if (spec.profile_file) json["profile_file"] = *spec.profile_file;
   if (spec.operation) json["operation"] = changed_settings(*spec.operation);
   for (const EvaluationSpec& evaluation : spec.evaluations) json["evaluations"].push_back(to_json(evaluation));
@@ -97,6 +99,8 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   spec.vocabulary = optional_string(object, "vocabulary");
   spec.init_file = optional_string(object, "init_file");
   spec.trace_file = optional_string(object, "trace_file");
+  spec.save_file = optional_string(object, "save_file");
+  spec.resume_file = optional_string(object, "resume_file");
   spec.profile_file = optional_string(object, "profile_file");
   if (const Json* operation = object.find("operation"))
     spec.operation = read_operation_spec(*operation, source + "#/operation");

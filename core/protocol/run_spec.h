@@ -19,6 +19,9 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr int kTurnsProtocolVersion = 2;
 inline constexpr std::int64_t kMaxProfiledSteps = 64;  ///< each has thousands of spans
 
+/// In RunSpec::save_file it stands for the number of the step.
+inline constexpr const char* kStepInFile = "{step}";
+
 /// Self-contained: an engine reads only this file and the shards and files it names.
 struct RunSpec {
   std::string run_id;      ///< the runner's name for this run
@@ -33,9 +36,13 @@ struct RunSpec {
   AskedMetrics metrics;
   std::vector<std::string> train_shards;
   std::vector<std::string> val_shards;
-  std::optional<std::string> vocabulary;    ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set
-  std::optional<std::string> init_file;     ///< safetensors with every parameter; absent: initialised from the seed
-  std::optional<std::string> trace_file;    ///< where to write the trace (JSON); absent: none
+  std::optional<std::string> vocabulary;  ///< of the shards (core/data/vocabulary.h); only where loss.prefix is set
+  std::optional<std::string> init_file;   ///< safetensors with every parameter; absent: initialised from the seed
+  std::optional<std::string> trace_file;  ///< where to write the trace (JSON); absent: none
+  /// Where to write checkpoints (core/data/checkpoint_header.h); absent: none. With kStepInFile in the name each has
+  /// its own file, otherwise the newest takes the place of the one before it.
+  std::optional<std::string> save_file;
+  std::optional<std::string> resume_file;   ///< checkpoint of this run to continue from; absent: from the first step
   std::optional<std::string> profile_file;  ///< where to write the profile (JSON); absent: none, and nothing is timed
   std::optional<OperationSpec> operation;   ///< measured instead of training; `config` is then that of its last arm
   std::vector<EvaluationSpec> evaluations;  ///< answered after training; they change nothing of it

@@ -1,5 +1,6 @@
 #include "engine/nn/gpt.h"
 
+#include "core/base/error.h"
 #include "core/base/op_timer.h"
 #include "core/config/kernel_coverage.h"
 #include "core/config/schedule.h"
@@ -187,6 +188,15 @@ RotaryTables GPT::tables_for(std::int64_t length) const {
   return rotary_tables(config_.model.rope, config_.model.head_dim(),
                        at::arange(length, at::TensorOptions().device(device())), dtype_,
                        config_.precision.rotary_tables, windows_);
+}
+
+std::map<std::string, at::Tensor> GPT::pass_state() const {
+  return mlp_products_ ? mlp_products_->state() : std::map<std::string, at::Tensor>();
+}
+
+void GPT::restore_passes(const std::map<std::string, at::Tensor>& state) {
+  if (mlp_products_) return mlp_products_->restore(state);
+  if (!state.empty()) throw Error(ErrorCode::kInvalidArgument, "the model has no 8-bit products, but the state has");
 }
 
 void GPT::follow_windows(const std::vector<std::int64_t>& windows) {

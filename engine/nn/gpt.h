@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,10 @@ class GPT {
   void forget_passes() {
     if (mlp_products_) mlp_products_->reset();
   }
+  /// These, by name, for a run that is continued from here; empty for most models.
+  std::map<std::string, at::Tensor> pass_state() const;
+  /// Throws Error{kInvalidArgument} for the state of another model.
+  void restore_passes(const std::map<std::string, at::Tensor>& state);
 
   /// Whether the blocks of a pass use the fused ops (engine/ops/fused_block.h), on the kernels' threads.
   bool fuses_blocks(Pass pass) const { return fuses_blocks(rounding_of(pass)); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,11 @@ class MlpProducts {
 
   /// Forgets all passes.
   void reset();
+
+  /// What earlier passes have left, by name; nothing before the first pass.
+  std::map<std::string, at::Tensor> state() const;
+  /// Continues from a state(). Throws Error{kInvalidArgument} for one of another model.
+  void restore(const std::map<std::string, at::Tensor>& state);
 
  private:
   /// Ranges (max |W| / 448) of a matrix at the newest step that has been seen, and at the step before it.

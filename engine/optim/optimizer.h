@@ -67,6 +67,8 @@ class Optimizer {
 
   /// Momenta and moments, for copying from one optimiser to another of the same kind and shapes.
   OptimizerState state() const;
+  /// The same without copying: the tensors are those that the next step changes.
+  OptimizerState view() const { return {.tensors = state_tensors(), .steps = steps_}; }
   /// Restores a state() result.
   void restore(const OptimizerState& state);
 
@@ -107,6 +109,7 @@ class MasterWeights {
     std::uint64_t rounds = 0;
   };
   State state() const;
+  State view() const { return {.masters = masters_, .rounds = rounds_}; }  ///< without copying
   void restore(const State& state);
 
  private:

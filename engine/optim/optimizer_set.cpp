@@ -303,17 +303,34 @@ bool OptimizerSet::is_replayable() const {
 }
 
 OptimizerSet::State OptimizerSet::state() const {
-  State state{.parameters = parameters_.values(), .optimizers = {}, .masters = {}};
+  State state{.parameters = parameters_.values(), .optimizers = {}, .masters = {}, .held = {}};
   for (const auto& optimizer : optimizers_) state.optimizers.push_back(optimizer->state());
   if (masters_) state.masters = masters_->state();
+  for (const HeldGradient& one : held_) state.held.push_back(one.held.defined() ? one.held.clone() : at::Tensor());
   return state;
+}
+
+OptimizerSet::State OptimizerSet::view() const {
+  State state;
+  for (const Parameter& parameter : parameters_.all()) state.parameters.push_back(parameter.tensor.detach());
+  for (const auto& optimizer : optimizers_) state.optimizers.push_back(optimizer->view());
+  if (masters_) state.masters = masters_->view();
+  for (const HeldGradient& one : held_) state.held.push_back(one.held);
+  return state;
+}
+
+std::vector<at::Tensor> OptimizerSet::held_parameters() const {
+  std::vector<at::Tensor> parameters;
+  for (const HeldGradient& one : held_) parameters.push_back(one.parameter);
+  return parameters;
 }
 
 void OptimizerSet::restore(const State& state) {
   parameters_.assign_values(state.parameters);
   for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->restore(state.optimizers[i]);
   if (masters_) masters_->restore(*state.masters);
-  for (HeldGradient& one : held_) one.held.reset();
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    held_[i].held = state.held[i].defined() ? state.held[i].clone() : at::Tensor();
 }
 
 std::map<std::string, std::string> OptimizerSet::paths() const {

@@ -60,9 +60,14 @@ class OptimizerSet {
     std::vector<at::Tensor> parameters;
     std::vector<OptimizerState> optimizers;
     std::optional<MasterWeights::State> masters;
+    std::vector<at::Tensor> held;  ///< of groups that wait for several steps; undefined: nothing is held
   };
   State state() const;
-  /// Undoes the steps since state(), which was called before the first of them.
+  /// The same without copying: the tensors are those that the next step changes.
+  State view() const;
+  /// By State::held: the parameters that may have something held.
+  std::vector<at::Tensor> held_parameters() const;
+  /// Undoes the steps since state().
   void restore(const State& state);
 
   /// The code paths of the updates (to_string(UpdatePath)), under "adam" and "muon" if present; several paths if groups

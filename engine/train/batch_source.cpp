@@ -114,7 +114,14 @@ std::vector<FetchedSequence> BatchSource::next_step() {
 }
 
 void BatchSource::fetch_ahead(FetchTime moment, bool has_next_step) {
-  if (has_next_step && moment == config_.data.loader.fetch) ahead_ = fetch_step();
+  if (!has_next_step || moment != config_.data.loader.fetch) return;
+  before_ahead_ = train_loader_.state();
+  ahead_ = fetch_step();
+}
+
+void BatchSource::restore(const LoaderState& position) {
+  ahead_.reset();
+  train_loader_.restore(position);
 }
 
 void BatchSource::restart() {

@@ -40,6 +40,13 @@ class BatchSource {
   void fetch_ahead(FetchTime moment, bool has_next_step);
   /// Returns to the first batch.
   void restart();
+  /// Where next_step() reads, whatever has been fetched ahead.
+  LoaderState position() const { return ahead_ ? before_ahead_ : train_loader_.state(); }
+  /// Continues from the position() of another source with the same shards and settings. Throws Error{kInvalidArgument}
+  /// for an impossible one.
+  void restore(const LoaderState& position);
+  /// Tokens of all training shards.
+  std::int64_t total_tokens() const { return train_loader_.total_tokens(); }
 
   /// The sequences of a validation, in order; always the same.
   const std::vector<SequenceRef>& validation_places() const { return validation_places_; }
@@ -65,6 +72,7 @@ class BatchSource {
   DataLoader val_loader_;
   std::vector<SequenceRef> validation_places_;
   std::optional<std::vector<FetchedSequence>> ahead_;
+  LoaderState before_ahead_;  ///< position of what is fetched ahead
 };
 
 }  // namespace nanobench::core

@@ -130,6 +130,11 @@ class TrainingClock {
   /// Training milliseconds so far; nullopt until a step has been timed.
   std::optional<double> train_ms() const { return timed_steps_ > 0 ? std::optional<double>(total_ms_) : std::nullopt; }
   std::int64_t timed_steps() const { return timed_steps_; }
+  /// Continues a clock that has counted so much.
+  void restore(double train_ms, std::int64_t timed_steps) {
+    total_ms_ = train_ms;
+    timed_steps_ = timed_steps;
+  }
 
  private:
   std::int64_t untimed_steps_;

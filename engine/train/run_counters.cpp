@@ -39,6 +39,22 @@ MaskCounts sum_of_processes(const MaskCounts& counts, Communicator& communicator
 
 }  // namespace
 
+at::Tensor CommunicationMeter::state() const {
+  return at::tensor(
+      {steps_, total_.all_reduce.calls, total_.all_reduce.bytes, total_.all_gather.calls, total_.all_gather.bytes,
+       total_.broadcast.calls, total_.broadcast.bytes, total_.reduce_scatter.calls, total_.reduce_scatter.bytes},
+      at::kLong);
+}
+
+void CommunicationMeter::restore(const at::Tensor& state) {
+  const std::int64_t* const n = state.const_data_ptr<std::int64_t>();
+  steps_ = n[0];
+  total_ = {.all_reduce = {n[1], n[2]},
+            .all_gather = {n[3], n[4]},
+            .broadcast = {n[5], n[6]},
+            .reduce_scatter = {n[7], n[8]}};
+}
+
 void CommunicationMeter::add_step(const CollectiveCounts& before, const CollectiveCounts& after) {
   add_difference(total_.all_reduce, before.all_reduce, after.all_reduce);
   add_difference(total_.all_gather, before.all_gather, after.all_gather);
@@ -78,6 +94,18 @@ void CostMeter::count_step() {
   counts_ += pending_;
   pending_ = {};
   ++steps_;
+}
+
+at::Tensor CostMeter::state() const {
+  return at::tensor({steps_, counts_.whole.visited_blocks, counts_.whole.full_blocks, counts_.whole.visible_pairs,
+                     counts_.half.visited_blocks, counts_.half.full_blocks, counts_.half.visible_pairs},
+                    at::kLong);
+}
+
+void CostMeter::restore(const at::Tensor& state) {
+  const std::int64_t* const n = state.const_data_ptr<std::int64_t>();
+  steps_ = n[0];
+  counts_ = {.whole = {n[1], n[2], n[3]}, .half = {n[4], n[5], n[6]}};
 }
 
 void CostMeter::report(MetricSink& sink, Communicator& communicator, std::int64_t number_bytes) const {

@@ -47,6 +47,10 @@ class CommunicationMeter {
   /// Reports the means over the steps so far.
   void report(MetricSink& sink) const;
 
+  /// All that has been counted, [n] int64, for a run that is continued.
+  at::Tensor state() const;
+  void restore(const at::Tensor& state);
+
  private:
   CollectiveCounts total_;
   std::int64_t steps_ = 0;
@@ -66,6 +70,10 @@ class CostMeter {
   /// Reports the counters "cost/..." of the steps so far; all processes must call it. Reports nothing if there are no
   /// steps.
   void report(MetricSink& sink, Communicator& communicator, std::int64_t number_bytes) const;
+
+  /// What this process has counted, [n] int64, for a run that is continued.
+  at::Tensor state() const;
+  void restore(const at::Tensor& state);
 
  private:
   MaskCounts count(const AttentionPlan& plan) const;

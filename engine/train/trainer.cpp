@@ -56,11 +56,12 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
                  const RunDevice& device, TurnGate* turns)
     : spec_(spec),
       config_(spec.config),
-      sink_(sink),
+      sink_(sink, spec.save_file.has_value() && communicator.rank() == 0),
       stop_(stop),
       communicator_(checked(communicator, config_)),
       device_(device),
-      turns_(turns != nullptr && turns->takes_turns() && communicator.size() == 1 ? turns : nullptr),
+      turns_(turns != nullptr && turns->takes_turns() && communicator.size() == 1 && !spec.resume_file ? turns
+                                                                                                       : nullptr),
       share_(config_.data.ranks, communicator.rank(), communicator.size()),
       model_(config_, dtype_of(spec), device.device()),
       batches_(spec, model_.dtype(), share_, device.device()),
@@ -74,6 +75,17 @@ Trainer::Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>&
   set_threads();
   load_parameters();
   optimizers_.emplace(model_.parameters(), config_, spec.seed, communicator_);
+  if (spec.save_file || spec.resume_file) {
+    checkpoints_.emplace(CheckpointKeeper::Parts{.spec = spec_,
+                                                 .model = model_,
+                                                 .optimizers = *optimizers_,
+                                                 .batches = batches_,
+                                                 .clock = clock_,
+                                                 .cost = cost_,
+                                                 .communication = communication_,
+                                                 .communicator = communicator_,
+                                                 .events = sink_});
+  }
   if (spec.trace_file && communicator_.rank() == 0) trace_.emplace();
   if (spec.profile_file && communicator_.rank() == 0) profile_.emplace(config_.run.untimed_steps, device.make_marks());
 }
@@ -345,21 +357,31 @@ RunOutcome Trainer::run() {
   monitor_ = device_.make_monitor();
   if (!wait_for_turn(0)) return fail(RunOutcome::kInterrupted, "stopped before its first turn");
   warm_up();
+  const CheckpointKeeper::Start start = checkpoints_ ? checkpoints_->start() : CheckpointKeeper::Start();
   const std::int64_t last = config_.run.stop_after;
-  double val_loss = 0.0;
-  for (std::int64_t step = 0;; ++step) {
-    if (!wait_for_turn(step) || any_process(communicator_, stop_))
+  double val_loss = start.val_loss.value_or(0.0);
+  for (std::int64_t step = start.step;; ++step) {
+    if (!wait_for_turn(step) || any_process(communicator_, stop_)) {
+      if (step > start.step) save_checkpoint(step);
       return fail(RunOutcome::kInterrupted, "stopped before step " + std::to_string(step));
-    if (step % config_.run.val_every == 0 || step == last) {
+    }
+    const bool is_validated = start.is_validated && step == start.step;
+    if (!is_validated && (step % config_.run.val_every == 0 || step == last)) {
       val_loss = validate(step);
       if (!std::isfinite(val_loss))
         return fail(RunOutcome::kDiverged, "the validation loss at step " + std::to_string(step) + " is not finite");
+      if (step > 0 || (checkpoints_ && checkpoints_->keeps_each())) save_checkpoint(step);
     }
     if (step == last) return finish(last, val_loss);
     const double loss = train_step(step);
     if (!std::isfinite(loss))
       return fail(RunOutcome::kDiverged, "the training loss of step " + std::to_string(step) + " is not finite");
   }
+}
+
+/// Between two steps, where no clock runs.
+void Trainer::save_checkpoint(std::int64_t step) {
+  if (checkpoints_) checkpoints_->save(step);
 }
 
 void Trainer::report_profile() {

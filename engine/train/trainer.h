@@ -15,6 +15,7 @@
 #include "engine/nn/gpt.h"
 #include "engine/optim/optimizer_set.h"
 #include "engine/train/batch_source.h"
+#include "engine/train/checkpoint_keeper.h"
 #include "engine/train/eager_pass.h"
 #include "engine/train/phase_timer.h"
 #include "engine/train/run_counters.h"
@@ -36,7 +37,8 @@ class Trainer {
   /// Sets the number of threads of the current EngineContext, opens the shards, builds and initialises the model. Keeps
   /// references to `spec`, `sink`, `stop`, `communicator` and `device`. Throws Error for shards, init file or
   /// configuration that do not fit together, and when the communicator does not have distributed.processes processes.
-  /// `stop` is checked before every step. `turns`: null, or where a run of one process waits for its turns.
+  /// `stop` is checked before every step. `turns`: null, or where a run of one process waits for its turns; a run that
+  /// is continued from a checkpoint takes none.
   Trainer(const RunSpec& spec, MetricSink& sink, const std::atomic<bool>& stop, Communicator& communicator,
           const RunDevice& device, TurnGate* turns = nullptr);
 
@@ -74,6 +76,7 @@ class Trainer {
   std::int64_t peak_bytes() const;
   void refuse_partial_trace() const;
   void trace_gradients(std::int64_t step);
+  void save_checkpoint(std::int64_t step);
   StepWindows windows_of(std::int64_t step) const;
   void follow_windows(std::int64_t step);
   bool evaluate(std::int64_t steps);
@@ -82,7 +85,7 @@ class Trainer {
 
   const RunSpec& spec_;
   const TrainConfig& config_;
-  MetricSink& sink_;
+  EventHistory sink_;
   const std::atomic<bool>& stop_;
   Communicator& communicator_;
   const RunDevice& device_;
@@ -101,8 +104,9 @@ class Trainer {
   std::optional<RunProfile> profile_;
   CostMeter cost_;
   CommunicationMeter communication_;
-  std::optional<double> gpu_gflops_;     ///< GPU only, after training
-  std::unique_ptr<GpuMonitor> monitor_;  ///< GPU only, during training
+  std::optional<CheckpointKeeper> checkpoints_;  ///< only where some are written or read
+  std::optional<double> gpu_gflops_;             ///< GPU only, after training
+  std::unique_ptr<GpuMonitor> monitor_;          ///< GPU only, during training
 };
 
 }  // namespace nanobench::core

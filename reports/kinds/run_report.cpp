@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <tuple>
 
 #include "core/base/text.h"
@@ -7,6 +8,7 @@
 #include "reports/kinds/sections.h"
 #include "results/metric.h"
 #include "results/run_log.h"
+#include "results/weights.h"
 
 namespace nanobench::reports {
 namespace {
@@ -47,6 +49,27 @@ void add_logs(FactList& list, const std::map<std::string, std::string>& facts) {
                                          std::tuple{results::kStderrFile, "stderr_file", "standard error"}}) {
     if (const auto file = facts.find(name); file != facts.end()) list.add(key, title, file->second);
   }
+}
+
+/// The files of weights that are still in the run's folder; those of an interrupted run belong to the one that
+/// continued it. nullopt if there are none.
+std::optional<Section> weights_section(const results::Store& store, std::int64_t run_id,
+                                       std::map<std::string, std::string>& facts) {
+  Table table{.id = "weights",
+              .columns = {number_column("step", "step"), wide_column("file", "file"), number_column("bytes", "size")}};
+  const std::filesystem::path folder = results::weights_folder(store.file(), run_id);
+  for (const results::KeptFile& kept : results::kept_files(facts)) {
+    facts.erase(results::kWeightsFact + kept.name);
+    std::error_code ignored;
+    const std::filesystem::path file = folder / kept.name;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    table.rows.push_back({count_cell(kept.step), text_cell(file.string()),
+                          value_cell(format_bytes(static_cast<double>(kept.bytes)), kept.bytes)});
+  }
+  if (table.rows.empty()) return std::nullopt;
+  Section section{.title = "Weights"};
+  section.tables.push_back(std::move(table));
+  return section;
 }
 
 void add_outcome(FactList& list, const RunMeasure& measure) {
@@ -215,10 +238,12 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   std::map<std::string, std::string> facts = store.run_facts(run_id);
   add_logs(list, facts);
   for (const char* listed_above : {results::kStdoutFile, results::kStderrFile}) facts.erase(listed_above);
+  std::optional<Section> weights = weights_section(store, run_id, facts);
   head.facts = std::move(list.facts);
   const std::map<std::string, double> counters = counters_of(store, run_id);
   add_cost(head, counters);
   head.tables.insert(head.tables.begin(), curve_table(store, run_id));
+  if (weights) document.sections.push_back(*std::move(weights));
   if (run.environment_id) {
     if (const auto environment = store.environment(*run.environment_id)) {
       document.sections.push_back(facts_section("Measured by", environment->facts));

@@ -78,6 +78,19 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
+/// What the runs of the suite do besides training.
+void read_run_settings(JsonObject& object, Suite& suite) {
+  if (object.find("run") == nullptr) return;
+  JsonObject nested = object.object("run");
+  if (nested.find("keep_weights") != nullptr)
+    suite.keep_weights = nested.enumeration<results::KeepWeights>("keep_weights");
+  if (const Json* evaluations = nested.find("evaluations"))
+    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
+  if (!suite.evaluations.empty() && !suite.mock.is_null())
+    nested.fail("evaluations", "the mock engine has no model that answers; use the native one");
+  nested.finish();
+}
+
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
@@ -238,17 +251,6 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
-/// "run": what is done with every run besides training it.
-void read_run(JsonObject& object, Suite& suite) {
-  if (object.find("run") == nullptr) return;
-  JsonObject run = object.object("run");
-  if (const Json* evaluations = run.find("evaluations"))
-    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
-  if (!suite.evaluations.empty() && !suite.mock.is_null())
-    run.fail("evaluations", "the mock engine has no model that answers; use the native one");
-  run.finish();
-}
-
 constexpr const char* kNoTokens = "the mock engine trains no model, so it has no losses of tokens; leave it out";
 
 /// Reads what only our own engines have.
@@ -264,7 +266,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.kernels = object.enumeration_or("kernels", suite.kernels);
   suite.metrics = core::read_asked_metrics(object);
   suite.mock = read_mock(object);
-  read_run(object, suite);
+  read_run_settings(object, suite);
   if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoTokens);
   read_cells(object, suite);
 }

@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/protocol/run_choices.h"
 #include "results/records.h"
+#include "results/weights.h"
 #include "suites/design/data_source.h"
 #include "suites/design/evaluations.h"
 #include "suites/design/external_suite.h"
@@ -72,8 +73,9 @@ struct Suite {
   std::optional<results::SequentialLook> sequential;        ///< set by a runner that adds seeds; not from the file
   std::optional<double> target;  ///< validation loss of "time to target"; absent: the first cell's final loss
   Limits limits;
-  core::Json mock;                          ///< settings of the mock engine; null for the native one
-  std::optional<ExternalTrainer> external;  ///< an external trainer instead of our engine
+  std::optional<results::KeepWeights> keep_weights;  ///< absent: none
+  core::Json mock;                                   ///< settings of the mock engine; null for the native one
+  std::optional<ExternalTrainer> external;           ///< an external trainer instead of our engine
 };
 
 /// Command-line overrides. Absent members keep the file's value.

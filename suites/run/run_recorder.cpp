@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/base/error.h"
 #include "core/hardware/gpu_report.h"
 #include "results/metric.h"
 #include "results/provenance.h"
+#include "results/weights.h"
 
 namespace nanobench::suites {
 namespace {
@@ -140,7 +142,14 @@ void RunRecorder::on(const core::WarningEvent& event) {
 }
 
 void RunRecorder::on(const core::CheckpointEvent& event) {
-  add_message(results::RunMessageKind::kCheckpoint, "step " + std::to_string(event.step) + ": " + event.file);
+  const std::filesystem::path file = event.file;
+  if (file.parent_path() != results::weights_folder(store_.file(), run_id_)) {
+    add_message(results::RunMessageKind::kCheckpoint, "step " + std::to_string(event.step) + ": " + event.file);
+    return;
+  }
+  const auto [name, value] = results::weights_fact(
+      {.name = file.filename().string(), .step = event.step, .bytes = event.bytes, .digest = event.digest});
+  add_facts({{name, value}});
 }
 
 void RunRecorder::on(const core::ChoiceEvent& event) {

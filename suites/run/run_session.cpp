@@ -80,11 +80,14 @@ void add_seat(core::Json& external, const Seat& seat) {
   for (const auto& [name, value] : seat.env) env[name] = value;
 }
 
-std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark, const EnginePlace& place) {
+std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark, const EnginePlace& place,
+                      const KeptWeights& weights) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
   if (!mark.empty()) spec.external["mark"] = mark;
   if (place.seat) add_seat(spec.external, *place.seat);
+  spec.save_file = weights.save_file;
+  spec.resume_file = weights.resume_file;
   return core::to_json(spec).dump();
 }
 
@@ -124,10 +127,12 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
              .processors = place.processors,
              .is_cold = place.is_cold,
              .seat = place.seat},
+      weights_(keep_weights(run, run_id, store, options, observer)),
       recorder_(store, run_id, /*keeps_times=*/place.gives_times()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_), place_) {
+      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_, weights_), place_) {
   check_engine();
+  recorder_.add_facts(weights_.facts);
   if (options.keeps_logs) {
     log_files_ = results::run_log_files(store.file(), run_id);
     out_log_.emplace(log_files_.out);

@@ -12,6 +12,7 @@
 #include "results/run_log.h"
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
+#include "suites/run/kept_weights.h"
 #include "suites/run/marked_processes.h"
 #include "suites/run/output_log.h"
 #include "suites/run/run_recorder.h"
@@ -44,8 +45,8 @@ class RunSession {
   void grant_turn(std::int64_t number, std::int64_t until);
   /// A fact about the run, known while it is in progress.
   void add_fact(const std::string& name, const std::string& value) { recorder_.add_facts({{name, value}}); }
-  /// Its engine has spoken, and takes no turns.
-  bool refuses_turns() const { return recorder_.has_hello() && !turn_steps_; }
+  /// Its engine has spoken, and takes no turns. One that continues a run takes none either, but could.
+  bool refuses_turns() const { return recorder_.has_hello() && !turn_steps_ && !weights_.resume_file; }
   /// The engine's own number of steps; absent if it takes no turns.
   std::optional<std::int64_t> turn_steps() const { return turn_steps_; }
 
@@ -78,6 +79,7 @@ class RunSession {
   InterruptGuard& interrupts_;
   RunnerObserver& observer_;
   EnginePlace place_;
+  KeptWeights weights_;
   RunRecorder recorder_;
   results::SpanFacts load_;  ///< of its turns
   MarkedProcesses strays_;   ///< processes of an external trainer; killed after the engine, whatever happens

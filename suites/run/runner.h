@@ -15,6 +15,7 @@
 #include "core/base/enum_names.h"
 #include "core/protocol/run_event.h"
 #include "results/store.h"
+#include "results/weights.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
@@ -67,7 +68,8 @@ struct RunnerOptions {
   int jobs = 1;                            ///< runs at once, each on processors of its own; above 1 they give no times
   bool is_machine_shared = false;          ///< other runners share this machine: losses count, times do not
   bool has_pilots = false;                 ///< tries the first steps of every cell before the first run
-  bool keeps_logs = true;                  ///< keeps what failed runs printed, beside the store (results/run_log.h)
+  std::optional<results::KeepWeights> keep_weights{};  ///< absent: runs keep none, and cannot be continued
+  bool keeps_logs = true;  ///< keeps what failed runs printed, beside the store (results/run_log.h)
   /// Called once before the first run, after the pilots: what a run of each cell is expected to take.
   std::function<CellSeconds(const Plan&)> expected_seconds;
   std::vector<std::string> argv;   ///< stored with the plan

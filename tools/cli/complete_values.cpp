@@ -302,6 +302,7 @@ std::vector<Rule> choice_rules() {
           {{"", "--budget"}, choices({"10min", "1h"})},
           {{"", "--jobs"}, choices({"auto", "1", "2", "4"})},
           {{"", "--times"}, choices(enum_names<suites::TimesChoice>())},
+          {{"", "--keep-weights"}, choices(enum_names<results::KeepWeights>())},
           {{"", "--kernels"}, choices(enum_names<core::KernelChoice>())},
           {{"evaluate", "--task"}, choices({"generated", "generated:100"}), kFiles},
           {{"evaluate", "--name"}, choices({})},

@@ -199,6 +199,9 @@ void TrainView::on_event(const core::RunEvent& event) {
   } else if (const auto* eval = std::get_if<core::EvalEvent>(&event)) {
     evals_.push_back(*eval);
     say("step " + std::to_string(eval->step) + "  val loss " + format_fixed(eval->loss, 4));
+  } else if (const auto* checkpoint = std::get_if<core::CheckpointEvent>(&event)) {
+    std::erase_if(checkpoints_, [&](const auto& one) { return one.second == checkpoint->file; });
+    checkpoints_[checkpoint->step] = checkpoint->file;
   } else if (const auto* warning = std::get_if<core::WarningEvent>(&event)) {
     say("warning: " + printable(warning->message));
   } else if (const auto* hello = std::get_if<core::HelloEvent>(&event)) {

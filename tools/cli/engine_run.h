@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +72,8 @@ class TrainView {
   void finish() { lines_.clear(); }
 
   const std::vector<core::EvalEvent>& evals() const { return evals_; }
+  /// Files of checkpoints that were written, by step: the newest, or all if they have names of their own.
+  const std::map<std::int64_t, std::string>& checkpoints() const { return checkpoints_; }
   std::optional<double> median_step_ms() const;
 
  private:
@@ -80,6 +83,7 @@ class TrainView {
   RunMeter progress_;
   std::string name_;
   std::vector<core::EvalEvent> evals_;
+  std::map<std::int64_t, std::string> checkpoints_;
   std::vector<double> timed_step_ms_;
   double last_plain_s_;
 };

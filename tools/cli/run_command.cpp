@@ -54,6 +54,7 @@ constexpr const char* kRunFooter =
     "  nanobench run speedrun_history --data text:book.txt        trains on your own text\n"
     "  nanobench run speedrun_history --processes 2               data-parallel over two processes\n"
     "  nanobench run leave_one_out --until-decided --max-seeds 12   as many seeds as the verdicts need\n"
+    "  nanobench run speedrun_history --keep-weights last         a killed run continues from its checkpoint\n"
     "  nanobench run speedrun_history --json >history.json\n"
     "  nanobench run speedrun_history --seeds 8 --executor slurm --partition gpu --sbatch-option=--time=2:00:00\n"
     "\n"
@@ -142,6 +143,7 @@ void add_run_command(CLI::App& app, Session& session) {
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   add_jobs_option(*command, options->run);
+  add_keep_weights_option(*command, options->run);
   add_slurm_options(*command, options->slurm);
   command->footer(kRunFooter);
   command->callback([options, &session] {

@@ -99,6 +99,21 @@ void check_sharing(const suites::Suite& suite, const SuiteRunOptions& options) {
   if (suite.device.is_gpu) refuse("--jobs shares out processors, and the runs of " + suite.name + " are on a GPU");
 }
 
+/// Which weights the runs keep; absent: none.
+std::optional<results::KeepWeights> weights_kept(const suites::Suite& suite, const SuiteRunOptions& options) {
+  return options.keep_weights ? options.keep_weights : suite.keep_weights;
+}
+
+/// Throws Error{kInvalidArgument} for weights where the runs have none of ours, or are made elsewhere.
+void check_weights(const suites::Suite& suite, const SuiteRunOptions& options) {
+  if (!weights_kept(suite, options)) return;
+  const auto refuse = [](const std::string& text) { throw core::Error(core::ErrorCode::kInvalidArgument, text); };
+  if (suite.external || !suite.mock.is_null())
+    refuse("--keep-weights keeps those of nanobench-train, but the suite " + suite.name + " has another engine");
+  if (options.slurm)
+    refuse("--keep-weights: runs on Slurm's nodes keep no weights; leave it out, or run on this machine");
+}
+
 /// With several runs at once, each one's share of the processors, unless a number of threads is asked for.
 suites::Suite with_threads(suites::Suite suite, const SuiteRunOptions& options) {
   const int processors = core::available_processors();
@@ -197,6 +212,18 @@ void add_jobs_option(CLI::App& command, SuiteRunOptions& options) {
       ->type_name("N|auto");
 }
 
+void add_keep_weights_option(CLI::App& command, SuiteRunOptions& options) {
+  const auto take = [&options](const std::string& name) {
+    options.keep_weights = *enum_value<results::KeepWeights>(name);
+  };
+  command
+      .add_option_function<std::string>("--keep-weights", take,
+                                        "last: each run keeps its newest checkpoint beside the database, and continues "
+                                        "from it after a kill; all: one for each validation (default: none)")
+      ->check(CLI::IsMember(enum_names<results::KeepWeights>()))
+      ->type_name("WHICH");
+}
+
 suites::Suite with_trainer_revision(suites::Suite suite) {
   if (!suite.external) return suite;
   suites::ExternalTrainer& trainer = *suite.external;
@@ -219,6 +246,7 @@ bool is_calibration(const std::string& suite_name) {
 
 suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
   check_sharing(asked, options);
+  check_weights(asked, options);
   const suites::Suite suite = with_threads(with_trainer_revision(asked), options);
   suites::Matrix matrix = matrix_of(suite, options.catalogue);
   for (suites::Cell& cell : matrix.cells) {
@@ -263,6 +291,7 @@ suites::RunnerOptions completed(suites::RunnerOptions runner, const suites::Plan
   runner.times = options.times.value_or(takes_turns ? suites::TimesChoice::kTurns : suites::TimesChoice::kRuns);
   runner.jobs = jobs_of(plan, options);
   runner.has_pilots = true;
+  runner.keep_weights = weights_kept(plan.suite, options);
   if (!runner.expected_seconds)
     runner.expected_seconds = [&store](const suites::Plan& one) { return reports::expected_seconds(store, one); };
   return runner;
@@ -333,9 +362,12 @@ int report_interruption(const results::Store& store, std::int64_t plan_id) {
   const results::PlanRecord plan = store.plan(plan_id);
   std::size_t finished = 0;
   for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
+  std::error_code ignored;
+  const bool has_weights = std::filesystem::exists(results::weights_folder(store.file(), 0).parent_path(), ignored);
   write_to_stderr("interrupted: " + std::to_string(finished) + " of " +
                   counted(static_cast<std::int64_t>(plan.lines.size()), "run") + " are finished and kept in " +
-                  store.file().string() + "; a run in progress is made again\n");
+                  store.file().string() + "; a run in progress " +
+                  (has_weights ? "continues from its checkpoint" : "is made again") + "\n");
   if (const std::string command = command_to_continue(plan); !command.empty())
     write_to_stderr("continue: " + command + "\n");
   write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_id) + "\n");

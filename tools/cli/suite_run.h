@@ -44,8 +44,9 @@ struct SuiteRunOptions {
   std::string database;
   std::string launcher;  ///< for runs of several processes; empty: they start themselves, on this host
   std::string catalogue;
-  std::optional<suites::TimesChoice> times;  ///< absent: turns where the engine takes them
-  std::optional<int> jobs;                   ///< runs at once; 0: as many as there are processors for; absent: one
+  std::optional<suites::TimesChoice> times;          ///< absent: turns where the engine takes them
+  std::optional<results::KeepWeights> keep_weights;  ///< absent: as the suite says
+  std::optional<int> jobs;  ///< runs at once; 0: as many as there are processors for; absent: one
   bool is_fresh = false;
   bool is_json = false;
   bool has_notes = false;
@@ -57,6 +58,9 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options);
 
 /// --jobs, for commands whose runs may do without times.
 void add_jobs_option(CLI::App& command, SuiteRunOptions& options);
+
+/// --keep-weights, for commands that run a suite of training runs.
+void add_keep_weights_option(CLI::App& command, SuiteRunOptions& options);
 
 /// What a plan needs besides the suite.
 struct PlanRequest {

@@ -25,6 +25,8 @@ using core::ErrorCode;
 struct TrainOptions {
   std::string config;
   std::string init;
+  std::string save;
+  std::string resume;
   std::vector<std::string> train;
   std::vector<std::string> val;
   std::string dtype = "float32";
@@ -39,6 +41,8 @@ constexpr const char* kTrainFooter =
     "Examples:\n"
     "  nanobench show record17 --scale nano --config >c.json && nanobench train c.json\n"
     "  nanobench train c.json --train train.bin --val val.bin --seed 2\n"
+    "  nanobench train c.json --save c.safetensors                then, after a kill:\n"
+    "  nanobench train c.json --save c.safetensors --resume c.safetensors\n"
     "  nanobench train case/config.json --dtype float64 --trace trace.json\n"
     "\n"
     "Without --train and --val, the data are train.bin and val.bin beside a configuration that names init.file, or "
@@ -107,6 +111,8 @@ core::RunSpec make_spec(const TrainOptions& options) {
   spec.dtype = enum_value<core::Dtype>(options.dtype).value();
   options.engine.apply(spec);
   spec.init_file = init_file(options, spec.config);
+  if (!options.save.empty()) spec.save_file = writable_file("--save", options.save);
+  if (!options.resume.empty()) spec.resume_file = full_path(options.resume);
   if (!options.trace.empty()) spec.trace_file = writable_file("--trace", options.trace);
   set_data(spec, options);
   return spec;
@@ -150,6 +156,8 @@ reports::Section facts_of(const core::RunSpec& spec, const TrainView& view, cons
     const auto peak = static_cast<double>(finished->peak_bytes);
     add("peak_bytes", "peak memory", {.text = format_bytes(peak), .detail = "", .value = finished->peak_bytes});
   }
+  if (!view.checkpoints().empty())
+    add("checkpoint", "newest checkpoint", reports::text_cell(view.checkpoints().rbegin()->second));
   if (spec.trace_file && finished) add("trace", "trace", reports::text_cell(*spec.trace_file));
   return section;
 }
@@ -190,7 +198,19 @@ void add_train_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("train", "Train one configuration in the foreground; nothing is stored");
   const auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->config, "Training configuration (JSON)")->required();
-  command->add_option("--init", options->init, "Initial parameters (safetensors)")->type_name("FILE");
+  CLI::Option* const init =
+      command->add_option("--init", options->init, "Initial parameters (safetensors): a file of them, or a checkpoint")
+          ->type_name("FILE");
+  command
+      ->add_option("--save", options->save,
+                   "Write a checkpoint after each validation, in place of the one before; with {step} in its name, a "
+                   "file for each")
+      ->type_name("FILE");
+  command
+      ->add_option("--resume", options->resume,
+                   "Continue the run that wrote this checkpoint, with the losses of a run that was never interrupted")
+      ->type_name("FILE")
+      ->excludes(init);
   command->add_option("--train", options->train, "Token shards to train on: files, folders or patterns")
       ->type_name("FILE");
   command->add_option("--val", options->val, "Token shards to validate on")->type_name("FILE");

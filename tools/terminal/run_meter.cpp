@@ -9,6 +9,7 @@
 namespace nanobench::tools {
 namespace {
 
+constexpr const char* kResumedAtStep = "resumed_at_step";  // core/protocol/FORMAT.md
 constexpr std::size_t kRecentSteps = 20;
 constexpr std::size_t kLongestBar = 20;
 constexpr std::size_t kShortestBar = 5;
@@ -29,7 +30,10 @@ void RunMeter::on_event(const core::RunEvent& event, double now_s) {
     val_loss_ = eval->loss;
     return;
   }
-  if (std::holds_alternative<core::CounterEvent>(event)) ++measured_;
+  if (const auto* counter = std::get_if<core::CounterEvent>(&event)) {
+    ++measured_;
+    if (counter->name == kResumedAtStep) first_step_s_.reset();  // the steps so far came all at once
+  }
   const auto* step = std::get_if<core::StepEvent>(&event);
   if (step == nullptr) return;
   step_ = step->step + 1;
