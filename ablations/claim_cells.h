@@ -21,8 +21,8 @@ struct ClaimCell {
   std::string record;  ///< record of a training run; empty for an operation
   FeatureSettings features;
   std::optional<std::int64_t> processes;
-  double rate_factor = 1.0;      ///< on all learning rates of a training run
-  bool measures_health = false;  ///< the run must measure the metric health
+  double rate_factor = 1.0;                   ///< on all learning rates of a training run
+  bool measures_health = false;               ///< the run must measure the metric health
   std::optional<core::KernelChoice> kernels;  ///< absent: as the other runs of the suite
   std::optional<core::OperationSpec> operation;
   bool is_exact = false;  ///< every repetition gives the same result, so one is enough

@@ -51,7 +51,7 @@ enum class AskedMetric {
   kLossAtPosition,        ///< by the place of the token before it in its document, from 1: the context that there is
   kLossByDocumentLength,  ///< by the tokens of the document
   kLossByTokenFrequency,  ///< by the target's rank in the training data: 1 is the most frequent token
-  kHealth,  ///< gradient norms and sizes of updates, by group and layer (engine/train/training_health.h)
+  kHealth,                ///< gradient norms and sizes of updates, by group and layer (engine/train/training_health.h)
 };
 NB_ENUM_NAMES(AskedMetric, {AskedMetric::kLossAtPosition, "loss_at_position"},
               {AskedMetric::kLossByDocumentLength, "loss_by_document_length"},

@@ -42,12 +42,12 @@ MaskCounts sum_of_processes(const MaskCounts& counts, Communicator& communicator
 at::Tensor CommunicationMeter::state() const {
   const CollectiveTimes times = times_.value_or(CollectiveTimes{});
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
-  return at::tensor({number(steps_), number(total_.all_reduce.calls), number(total_.all_reduce.bytes),
-                     number(total_.all_gather.calls), number(total_.all_gather.bytes), number(total_.broadcast.calls),
-                     number(total_.broadcast.bytes), number(total_.reduce_scatter.calls),
-                     number(total_.reduce_scatter.bytes), times_ ? 1.0 : 0.0, times.all_reduce_ms, times.all_gather_ms,
-                     times.broadcast_ms, times.reduce_scatter_ms},
-                    at::kDouble);
+  return at::tensor(
+      {number(steps_), number(total_.all_reduce.calls), number(total_.all_reduce.bytes),
+       number(total_.all_gather.calls), number(total_.all_gather.bytes), number(total_.broadcast.calls),
+       number(total_.broadcast.bytes), number(total_.reduce_scatter.calls), number(total_.reduce_scatter.bytes),
+       times_ ? 1.0 : 0.0, times.all_reduce_ms, times.all_gather_ms, times.broadcast_ms, times.reduce_scatter_ms},
+      at::kDouble);
 }
 
 void CommunicationMeter::restore(const at::Tensor& state) {

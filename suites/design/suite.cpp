@@ -78,6 +78,19 @@ void read_participants(JsonObject& base, Suite& suite) {
   }
 }
 
+/// What the runs of the suite do besides training.
+void read_run_settings(JsonObject& object, Suite& suite) {
+  if (object.find("run") == nullptr) return;
+  JsonObject nested = object.object("run");
+  if (nested.find("keep_weights") != nullptr)
+    suite.keep_weights = nested.enumeration<results::KeepWeights>("keep_weights");
+  if (const Json* evaluations = nested.find("evaluations"))
+    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
+  if (!suite.evaluations.empty() && !suite.mock.is_null())
+    nested.fail("evaluations", "the mock engine has no model that answers; use the native one");
+  nested.finish();
+}
+
 /// An external trainer has no record: its base is the command, with the named features at other values.
 void read_external_base(JsonObject& object, Suite& suite) {
   if (object.find("base") == nullptr) return;
@@ -238,19 +251,6 @@ Json read_mock(JsonObject& object) {
   return mock;
 }
 
-/// "run": what is done with every run besides training it.
-void read_run(JsonObject& object, Suite& suite) {
-  if (object.find("run") == nullptr) return;
-  JsonObject run = object.object("run");
-  if (const Json* evaluations = run.find("evaluations"))
-    suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
-  if (!suite.evaluations.empty() && !suite.mock.is_null())
-    run.fail("evaluations", "the mock engine has no model that answers; use the native one");
-  if (run.find("keep_weights") != nullptr)
-    suite.keep_weights = run.enumeration<results::KeepWeights>("keep_weights");
-  run.finish();
-}
-
 constexpr const char* kNoModel = "the mock engine trains no model to measure; leave it out";
 
 /// Reads what only our own engines have.
@@ -267,7 +267,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.metrics = core::read_asked_metrics(object);
   suite.health_every = core::read_health_every(object, suite.metrics);
   suite.mock = read_mock(object);
-  read_run(object, suite);
+  read_run_settings(object, suite);
   if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoModel);
   read_cells(object, suite);
 }
@@ -307,9 +307,9 @@ Suite read_suite_file(const std::filesystem::path& file) {
 }
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
-  if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || overrides.metrics || overrides.health_every ||
-                         overrides.ranks || overrides.processes)) {
+  if (suite.external &&
+      (overrides.scale || overrides.data || overrides.threads || overrides.device || overrides.kernels ||
+       overrides.metrics || overrides.health_every || overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
                           ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "

@@ -14,6 +14,7 @@
 #include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "results/provenance.h"
+#include "results/weights.h"
 #include "suites/design/evaluations.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
@@ -68,17 +69,15 @@ struct Model {
   std::vector<Weights> weights;
 };
 
-/// The newest weights that the run kept and that are still there.
-std::optional<fs::path> kept_weights(const results::Store& store, std::int64_t run_id) {
-  std::optional<fs::path> newest;
-  for (const results::RunMessage& message : store.messages(run_id)) {
-    if (message.kind != results::RunMessageKind::kCheckpoint) continue;
-    const std::size_t end = message.text.find(": ");  // "step 12: FILE"
-    std::error_code ignored;
-    if (end == std::string::npos || !fs::is_regular_file(message.text.substr(end + 2), ignored)) continue;
-    newest = message.text.substr(end + 2);
-  }
-  return newest;
+/// The newest weights that the run kept, if it kept any. Throws Error{kDataLoss} if they are no longer what was kept.
+std::optional<fs::path> kept_weights(const results::Store& store, const results::RunRecord& run) {
+  const std::vector<results::KeptFile> files = results::kept_files(store.run_facts(run.id));
+  if (files.empty()) return std::nullopt;
+  const fs::path folder = results::weights_folder(store.file(), run.id);
+  if (const std::optional<std::string> problem = results::problem_of(folder, files.back()))
+    throw Error(ErrorCode::kDataLoss, (folder / files.back().name).string() + ", the weights of " + run.cell +
+                                          ", seed " + std::to_string(run.seed) + ", " + *problem);
+  return folder / files.back().name;
 }
 
 Model model_of_cell(const results::Store& store, const results::PlanRecord& plan, const std::string& label) {
@@ -89,7 +88,7 @@ Model model_of_cell(const results::Store& store, const results::PlanRecord& plan
     const results::RunRecord run = store.run(*line.run_id);
     if (!run.is_completed()) continue;
     ++completed;
-    if (const std::optional<fs::path> file = kept_weights(store, run.id))
+    if (const std::optional<fs::path> file = kept_weights(store, run))
       model.weights.push_back({.file = *file, .seed = run.seed, .run = run});
   }
   std::sort(model.weights.begin(), model.weights.end(),
