@@ -19,7 +19,9 @@ std::optional<RangeEffects> judge_ranges(const results::PlanRecord& plan, const 
   const std::vector<double> counts = pooled_counts(buckets);
   const std::optional<BucketRange> last = last_quarter(counts);
   if (!last) return std::nullopt;
-  RangeEffects judged{.before = {0, last->first}, .last = *last};
+  RangeEffects judged;
+  judged.before = {0, last->first};
+  judged.last = *last;
   judged.effects = range_effects(plan, cells, buckets, judged.last, rules);
   judged.on_before = range_effects(plan, cells, buckets, judged.before, rules);
   if (has_doublings) judged.ranges = doublings(counts);

@@ -115,7 +115,7 @@ TEST_F(RunRecorderTest, BucketsTakeThePlaceOfSteps) {
   results::Store store(file());
   const std::int64_t id = claim(store, new_run("buckets"));
   RunRecorder recorder(store, id);
-  recorder.add(core::HelloEvent{.engine = "e", .engine_version = "1"});
+  recorder.add(core::HelloEvent{.engine = "e", .engine_version = "1", .environment = {}});
   const core::BucketsEvent event{
       "loss_at_position", 100, {3.5, std::numeric_limits<double>::quiet_NaN(), 2.5}, {7, 0, 9}};
   recorder.add(event);
