@@ -15,8 +15,8 @@ constexpr std::int64_t kPeakSide = 1024;  // side of the matrix product that rep
 /// Processes that an arm's features need, or that the metric needs to be meaningful.
 std::optional<std::int64_t> processes_of(const Catalogue& catalogue, const Claim& claim) {
   constexpr const char* kCommunication[] = {"phase_communication_ms", "all_gather_ms", "rank_parameter_difference"};
-  const bool communicates = std::find(std::begin(kCommunication), std::end(kCommunication), claim.rule->metric) !=
-                            std::end(kCommunication);
+  const bool communicates =
+      std::find(std::begin(kCommunication), std::end(kCommunication), claim.rule->metric) != std::end(kCommunication);
   std::int64_t most = communicates ? 2 : 1;
   for (const std::optional<MeasureArm>* arm : {&claim.measure.before, &claim.measure.after, &claim.measure.whole}) {
     if (!*arm) continue;
@@ -162,7 +162,7 @@ std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm
 std::optional<double> arm_value(const Catalogue& catalogue, const std::optional<MeasureArm>& arm, const Claim& claim) {
   if (!arm) return 0.0;  // the rule's form does not use it
   if (claim.measure.kind == MeasureKind::kConfig) return setting_value(catalogue, *arm, claim);
-  if (!arm->features.empty()) return std::nullopt;
+  if (!arm->features.empty() || arm->kernels) return std::nullopt;  // nobody published that
   return published_figure(catalogue.record(arm->record).published, claim.rule->metric);
 }
 
@@ -202,9 +202,8 @@ bool compares_kernels(const ClaimCells& cells) {
 std::optional<std::int64_t> first_record_of(const Catalogue& catalogue, const Claim& claim) {
   const std::optional<MeasureArm>& arm = claim.measure.after ? claim.measure.after : claim.measure.before;
   if (claim.measure.kind != MeasureKind::kConfig || !arm->features.empty()) return std::nullopt;
-  const core::Json stated = claim.measure.equals
-                                ? *claim.measure.equals
-                                : setting_of(record_json(catalogue, arm->record), claim);
+  const core::Json stated =
+      claim.measure.equals ? *claim.measure.equals : setting_of(record_json(catalogue, arm->record), claim);
   if (stated.is_null()) return std::nullopt;
   for (const Record* record : catalogue.records()) {
     if (is_as_stated(setting_of(record_json(catalogue, record->id), claim), stated)) return record->number;

@@ -58,7 +58,7 @@ const std::vector<std::string>& operation_names() {
 
 const std::vector<std::string>& operation_metrics() {
   static const std::vector<std::string> names = {
-      "call",         "time_ms",           "gflops",      "bytes", "error", "distance_to_polar",
+      "call",         "time_ms",           "gflops",       "bytes",           "error", "distance_to_polar",
       "instructions", "mask_instructions", "cache_misses", "cache_miss_share"};
   return names;
 }

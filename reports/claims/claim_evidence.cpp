@@ -113,7 +113,8 @@ double variance_of(const ContrastFit& fit) {
 std::optional<ConfidenceInterval> ratio_interval(const ContrastFit& part, const ContrastFit& whole,
                                                  const ContrastFit& rest) {
   const double df = std::min({part.estimate->df, whole.estimate->df, rest.estimate->df});
-  const double t = boost::math::quantile(complement(boost::math::students_t_distribution<double>(df), (1.0 - kLevel) / 2.0));
+  const double t =
+      boost::math::quantile(complement(boost::math::students_t_distribution<double>(df), (1.0 - kLevel) / 2.0));
   const double of_part = t * t * variance_of(part), of_whole = t * t * variance_of(whole);
   const double covariance = (of_part + of_whole - t * t * variance_of(rest)) / 2.0;
   const double a = whole.value * whole.value - of_whole;

@@ -198,8 +198,8 @@ MeasuredNumber CellMetrics::share_of_peak() const {
 }
 
 MeasuredNumber CellMetrics::share_of_saved_time(std::string& reason) const {
-  const std::optional<PlanValues> values = evidence_.plan_values(ablations::RuleForm::kAfterOverBefore, plan_, *before_,
-                                                                 *after_, "step_ms", whole_);
+  const std::optional<PlanValues> values =
+      evidence_.plan_values(ablations::RuleForm::kAfterOverBefore, plan_, *before_, *after_, "step_ms", whole_);
   if (!values) return {};
   MeasuredNumber number = share_in_plan(*values, kTimePriorDf);
   if (!number.value) {
@@ -402,7 +402,8 @@ class Judge {
   static bool has_gpu(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
     return std::any_of(cells.begin(), cells.end(), [&](const ClaimCell& cell) {
       const std::vector<RunMeasure>& runs = plan.cells.at(cell.label).runs;
-      return std::any_of(runs.begin(), runs.end(), [](const RunMeasure& run) { return run.run.device && run.run.device->is_gpu; });
+      return std::any_of(runs.begin(), runs.end(),
+                         [](const RunMeasure& run) { return run.run.device && run.run.device->is_gpu; });
     });
   }
 

@@ -360,7 +360,8 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
   if (entries.size() > 1) document.sections.emplace_back().tables.push_back(verdict_table(entries));
   document.reading.push_back(
       "The statements are those of five written analyses, in our words. claimed: the claim's own number, converted to "
-      "the quantity that its rule judges. found: that quantity, measured or counted here, or read (evidence). published: "
+      "the quantity that its rule judges. found: that quantity, measured or counted here, or read (evidence). "
+      "published: "
       "the same from the records' logs and scripts.");
   document.reading.push_back(
       "A verdict needs the whole 95 % interval on its side of the claim's rule (`nanobench show CLAIM` prints it). "

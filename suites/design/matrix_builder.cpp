@@ -98,8 +98,7 @@ ablations::Resolved MatrixBuilder::resolve_base() {
 }
 
 void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
-                             const std::string& changed, std::int64_t arm,
-                             std::optional<core::KernelChoice> kernels) {
+                             const std::string& changed, std::int64_t arm, std::optional<core::KernelChoice> kernels) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
   }

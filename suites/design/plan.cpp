@@ -265,8 +265,8 @@ void note_same_positions(Matrix& matrix, const core::DataSet& data) {
     const core::PositionComparison positions = core::compare_positions(cell.config, shards);
     if (!positions.is_same) continue;
     matrix.messages.push_back(data_note(
-        data.name, same_positions(cell.label, other->second->label, cell.config.run.stop_after,
-                                  positions.leaves_first_shard)));
+        data.name,
+        same_positions(cell.label, other->second->label, cell.config.run.stop_after, positions.leaves_first_shard)));
   }
 }
 
