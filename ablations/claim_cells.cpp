@@ -174,7 +174,7 @@ std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm
 std::optional<double> arm_value(const Catalogue& catalogue, const std::optional<MeasureArm>& arm, const Claim& claim) {
   if (!arm) return 0.0;  // the rule's form does not use it
   if (claim.measure.kind == MeasureKind::kConfig) return setting_value(catalogue, *arm, claim);
-  if (!arm->features.empty()) return std::nullopt;
+  if (!arm->features.empty() || arm->kernels) return std::nullopt;  // nobody published that
   return published_figure(catalogue.record(arm->record).published, claim.rule->metric);
 }
 
