@@ -27,13 +27,14 @@ std::string suite_of(const std::string& record, const std::string& run = "") {
 
 /// Everything of a run but its times: losses by step, and the counters of its work.
 std::map<std::string, std::vector<std::pair<std::int64_t, double>>> samples_of(const results::Store& store,
-                                                                              std::int64_t run) {
+                                                                               std::int64_t run) {
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> all;
   for (const std::string& metric : store.metrics(run)) {
     const bool is_kept = metric == "train/loss" || metric == "val/loss" || metric.starts_with("counter/cost/") ||
                          metric == "train/window_tokens" || metric == "train/learning_rate_factor";
     if (!is_kept) continue;
-    for (const results::Sample& sample : store.samples(run, metric)) all[metric].emplace_back(sample.step, sample.value);
+    for (const results::Sample& sample : store.samples(run, metric))
+      all[metric].emplace_back(sample.step, sample.value);
   }
   return all;
 }
@@ -122,7 +123,8 @@ class KilledRun : public ::testing::TestWithParam<std::string> {
     const ProgramResult undisturbed = alone.run(kRun);
     ASSERT_EQ(undisturbed.exit_code, 0) << undisturbed.err;
     std::unique_ptr<CommandLine> killed;
-    for (int attempt = 0; attempt < 8 && (!killed || has_completed(*killed)); ++attempt) {  // it may end before the kill
+    for (int attempt = 0; attempt < 8 && (!killed || has_completed(*killed));
+         ++attempt) {  // it may end before the kill
       killed.reset();
       killed = std::make_unique<CommandLine>(name);
       killed->write("weights.json", suite_of(GetParam(), "{\"keep_weights\": \"" + keep + "\"}"));
