@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
@@ -53,6 +54,24 @@ TEST_F(SafetensorsHeader, TensorsAreListedInTheOrderOfTheirBytes) {
   EXPECT_EQ(entries[1].bytes, 6U);
   EXPECT_EQ(entries[2].name, "scalar");
   EXPECT_EQ(entries[3].name, "empty");
+}
+
+TEST_F(SafetensorsHeader, WhatIsWrittenIsRead) {
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}, {"note", "\"quoted\" \u00e9"}};
+  const std::string header = safetensors_header({{.name = "b", .dtype = "F64", .shape = {3}},
+                                                 {.name = "a/0", .dtype = "F32", .shape = {}},
+                                                 {.name = "none", .dtype = "U8", .shape = {0}}},
+                                                metadata);
+  EXPECT_EQ(header.size() % 8, 0U);
+  const std::vector<SafetensorsEntry> entries = read(header + std::string(28, '\1'));
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0].name, "b");
+  EXPECT_EQ(entries[0].begin, header.size());
+  EXPECT_EQ(entries[1].name, "a/0");
+  EXPECT_EQ(entries[1].begin, header.size() + 24);
+  EXPECT_EQ(entries[2].bytes, 0U);
+  const std::filesystem::path file = folder_.path() / "x.safetensors";
+  EXPECT_EQ(read_safetensors_metadata(InputFile(file), file), metadata);
 }
 
 TEST_F(SafetensorsHeader, TheFileMustBeWhole) {

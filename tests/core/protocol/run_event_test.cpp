@@ -114,6 +114,9 @@ TEST(RunEvent, TheOtherKindsRoundTrip) {
   EXPECT_EQ(std::get<CounterEvent>(round_trip(CounterEvent{"attention/path/dense", 12})).value, 12);
   EXPECT_EQ(std::get<WarningEvent>(round_trip(WarningEvent{"é \t"})).message, "é \t");
   EXPECT_EQ(std::get<CheckpointEvent>(round_trip(CheckpointEvent{9, "/a b"})).file, "/a b");
+  const auto checkpoint = std::get<CheckpointEvent>(round_trip(CheckpointEvent{9, "/a", 1LL << 33, "0f3c"}));
+  EXPECT_EQ(checkpoint.bytes, 1LL << 33);
+  EXPECT_EQ(checkpoint.digest, "0f3c");
   const auto finished = std::get<FinishedEvent>(round_trip(FinishedEvent{10, 4, 99.5, std::nullopt, 7}));
   EXPECT_EQ(finished.timed_steps, 4);
   EXPECT_EQ(finished.train_ms, 99.5);

@@ -33,12 +33,16 @@ TEST(RunSpec, RoundTrips) {
   spec.init_file = "/init.safetensors";
   spec.trace_file = "trace.json";
   spec.profile_file = "profile.json";
+  spec.save_file = "/w/step_{step}.safetensors";
+  spec.resume_file = "/w/step_000125.safetensors";
   spec.pin_threads = true;
   spec.kernels = KernelChoice::kReference;
   spec.mock = {{"crash_rate", 0.5}};
   const RunSpec read = read_run_spec(to_json(spec), "run.json");
   EXPECT_EQ(to_json(read), to_json(spec));
   EXPECT_EQ(read.profile_file, "profile.json");
+  EXPECT_EQ(read.save_file, spec.save_file);
+  EXPECT_EQ(read.resume_file, spec.resume_file);
   EXPECT_TRUE(read.pin_threads);
   EXPECT_EQ(read.kernels, KernelChoice::kReference);
   EXPECT_EQ(read.config.digest(), spec.config.digest());
@@ -68,6 +72,8 @@ TEST(RunSpec, OptionalFieldsMayBeAbsent) {
   EXPECT_FALSE(read.init_file);
   EXPECT_FALSE(read.trace_file);
   EXPECT_FALSE(read.profile_file);
+  EXPECT_FALSE(read.save_file);
+  EXPECT_FALSE(read.resume_file);
   EXPECT_FALSE(read.pin_threads);
   EXPECT_EQ(read.kernels, KernelChoice::kFused);
   EXPECT_TRUE(read.mock.is_null());

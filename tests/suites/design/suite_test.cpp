@@ -108,6 +108,7 @@ TEST(Suite, ReadsEveryKey) {
   json["target"] = 3.28;
   json["limits"] = {{"seconds_per_run", 5}, {"silence_seconds", 2.5}};
   json["engine"] = {{"mock", {{"steps", 3}}}};
+  json["run"] = {{"keep_weights", "all"}};
   const Suite suite = read_suite(json, "s.json");
   EXPECT_EQ(suite.base_record, "record17");
   EXPECT_EQ(suite.base_features.at("qk_norm"), "off");
@@ -123,6 +124,7 @@ TEST(Suite, ReadsEveryKey) {
   EXPECT_EQ(suite.target, 3.28);
   EXPECT_EQ(suite.limits.silence_seconds, 2.5);
   EXPECT_EQ(suite.mock.at("steps"), 3);
+  EXPECT_EQ(suite.keep_weights, results::KeepWeights::kAll);
 }
 
 TEST(Suite, AHistoryHasRanksAndProcessesInItsBaseAndNothingElse) {
