@@ -316,8 +316,9 @@ TEST(Tests, MirrorTheTree) {
     }
   }
   // What is no folder of sources: tests of the tree, of whole programs and of scripts, and their data.
-  const std::set<std::string> kOther = {"architecture", "bench",  "browser", "bundle", "ci",    "documents", "fault",
-                                        "fuzz",         "golden", "package", "peers",  "setup", "slurm"};
+  const std::set<std::string> kOther = {"architecture", "bench",      "browser", "bundle", "ci",
+                                        "documents",    "evaluation", "fault",   "fuzz",   "golden",
+                                        "package",      "peers",      "setup",   "slurm"};
   for (const auto& entry : fs::directory_iterator(root / "tests")) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name.starts_with("__") || kOther.contains(name)) continue;

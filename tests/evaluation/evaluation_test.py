@@ -86,6 +86,48 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(runs(), 2 * before, "other items under the same name")
         self.assertEqual(losses(), values, "training is the same, bit for bit")
 
+    def answers(self, metric):
+        """The samples of a metric by the cell and seed of the run, or of the run whose weights answered."""
+        found = {}
+        for cell, seed, step, value in self.rows(
+            "SELECT cell, seed, step, value FROM samples JOIN runs ON runs.id = run_id WHERE metric = ?", metric
+        ):
+            found.setdefault((cell, seed), {})[step] = value
+        return found
+
+    def test_kept_weights_answer_as_their_runs_did(self):
+        suite = {**suite_of_the_page(), "run": {"keep_weights": "last", "evaluations": ["generated:60"]}}
+        self.run_suite(suite)
+        own = self.answers("eval/generated/correct")
+        text = self.run_program("evaluate", *suite["records"], "--task", "generated:60", "--name", "again", "--quiet")
+        self.assertIn("Next:", text)
+        words = (
+            "evaluate",
+            *suite["records"],
+            "--task",
+            "generated:60",
+            "--name",
+            "again",
+            "--store",
+            "--json",
+            "--quiet",
+        )
+        document = json.loads(self.run_program(*words))
+        self.assertEqual(self.answers("eval/again/correct"), own)
+        self.assertEqual(len(own), 4)
+        table = document["tables"]["accuracy_again"]
+        report = json.loads(self.run_program("report", "--json"))
+        self.assertEqual(report["tables"]["accuracy_again"], table, "the report finds what was stored later")
+        self.assertEqual(
+            [row["accuracy"] for row in report["tables"]["accuracy_generated"]], [row["accuracy"] for row in table]
+        )
+        self.run_program("db", "check")
+        (file,) = (self.folder / "results.db.weights/run-1").glob("*.safetensors")
+        single = json.loads(self.run_program("evaluate", str(file), "--task", "generated:60", "--json", "--quiet"))
+        (row,) = single["tables"]["accuracy_generated"]
+        cell, seed = self.rows("SELECT cell, seed FROM runs WHERE id = 1")[0]
+        self.assertAlmostEqual(row["accuracy"]["value"], sum(own[cell, seed].values()) / 60, places=12)
+
 
 if __name__ == "__main__":
     unittest.main()
