@@ -250,7 +250,7 @@ constexpr ClaimMetric kMetrics[] = {
     {kCells, "gradient_flow", "1", kFraction,
      "gradient per weight of the layer where it is smallest over the largest, mean over the run's samples"},
     {kCells, "stable_rate", "1", kPositive,
-     "largest factor on all learning rates, of 1 to 64, up to which a seed does not diverge"},
+     "largest factor on all learning rates, of 1 to 128, up to which a seed does not diverge"},
     {kCells, "share_of_peak", "1", kFraction,
      "the model's arithmetic per second over the machine's fastest matrix products"},
     {kCells, "different_losses", "steps", kPositive,

@@ -40,7 +40,7 @@ struct ClaimCells {
 };
 
 /// The factors on all rates at which stability is measured.
-inline constexpr std::array kStableRateFactors = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
+inline constexpr std::array kStableRateFactors = {1.0, 4.0, 16.0, 32.0, 64.0, 128.0};
 
 /// The patch that sets a training cell's factor; empty for 1.
 core::Json rate_patch(const ClaimCell& cell);

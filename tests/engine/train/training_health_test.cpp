@@ -60,8 +60,13 @@ class HealthOfGoldenRun : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HealthOfGoldenRun, HasTheNormsOfTheGoldenGradients) {
   const std::filesystem::path folder = golden_case(GetParam());
-  const Json truth = read_json_file(folder / "expected.json").at("float64").at("gradients");
-  for (const auto& [dtype, tolerance] : {std::pair("float64", 1e-11), std::pair("float32", 2e-4)}) {
+  const Json expected_file = read_json_file(folder / "expected.json");
+  const Json truth = expected_file.at("float64").at("gradients");
+  for (const char* dtype : {"float64", "float32"}) {  // the kernels compute in float32
+    double tolerance = 0.0;
+    for (const auto& [kind, limit] : expected_file.at("tolerance").at(dtype).items())
+      if (kind.rfind("gradients", 0) == 0) tolerance = std::max(tolerance, limit.get<double>());
+    ASSERT_GT(tolerance, 0.0);
     const RunSpec spec = with_health(golden_spec(folder, dtype), 1);
     const std::map<std::string, ParameterGroup> groups = groups_of(spec.config);
     std::map<std::int64_t, Metrics> samples = samples_of(train_to_the_end(spec));
@@ -79,7 +84,7 @@ TEST_P(HealthOfGoldenRun, HasTheNormsOfTheGoldenGradients) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Records, HealthOfGoldenRun, ::testing::Values("record3", "record12", "record17", "record18"),
+INSTANTIATE_TEST_SUITE_P(Records, HealthOfGoldenRun, ::testing::Values("record12", "record15", "record17", "record39"),
                          [](const auto& test) { return test.param; });
 
 double norm_by_loop(const at::Tensor& tensor) {

@@ -312,8 +312,8 @@ TEST_F(LedgerTest, StabilityIsJudgedByTheRatesThatDoNotDiverge) {
       }
     }
   };
-  add_rates(*arms.before, arms.before_rates, 2.0);
-  add_rates(*arms.after, arms.after_rates, 16.0);
+  add_rates(*arms.before, arms.before_rates, 4.0);
+  add_rates(*arms.after, arms.after_rates, 32.0);
   const LedgerEntry entry = judged_claim(claim);
   EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported) << entry.reason;
   EXPECT_NEAR(entry.measured.value.value_or(0), 8.0, 1e-9);
