@@ -176,7 +176,7 @@ class World:
         for name, split in (("train.bin", "train"), ("fineweb_train_000001.bin", "train"), ("val.bin", "val")):
             shutil.copy(sorted((self.project / "shards").glob(f"*{split}*.bin"))[0], self.project / name)
         self.must("nanobench show record17 --scale smoke --config >c.json && mkdir case && cp c.json case/config.json")
-        suites = ("speedrun_history", "smoke_gate", "leave_one_out", "seed_claims")  # plans 1 to 4, and again 5 to 8
+        suites = ("seed_claims", "smoke_gate", "leave_one_out", "speedrun_history")  # plans 1 to 4, and again 5 to 8
         for seeds in ("1,2,3", "4,5"):
             for suite in suites:
                 self.must(f"nanobench run {suite} --scale smoke --seeds {seeds} --quiet || [ $? = 4 ]")
@@ -197,7 +197,8 @@ class World:
     def write_log(self, name, loss, number):
         file = self.project / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(workbench.LOG_LINES.format(curve=1000 + number, loss=loss, time=300 + number))
+        script = "loss = 1\n" * 150 + "\n" + "=" * 100 + "\n"  # as logs hold it
+        file.write_text(script + workbench.LOG_LINES.format(curve=1000 + number, loss=loss, time=300 + number))
 
     def write_texts(self):
         text = "\n\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("*.md")))
