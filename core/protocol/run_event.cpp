@@ -39,7 +39,7 @@ Json numbers(const std::vector<double>& values) {
 }
 std::vector<double> read_numbers(const Json& json, const char* key) {
   std::vector<double> values;
-  for (const Json& value : json.at(key))
+  for (const Json& value : json.at(key).get_ref<const Json::array_t&>())
     values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
   return values;
 }

@@ -102,6 +102,8 @@ void RunRecorder::on(const core::EvalEvent& event) {
 }
 
 void RunRecorder::on(const core::BucketsEvent& event) {
+  if (!enum_value<core::AskedMetric>(event.metric))
+    throw Error(ErrorCode::kDataLoss, "\"" + event.metric + "\" is no metric by bucket");
   const std::string metric = results::kValPrefix + event.metric;
   Track& means = track(metric);
   Track& counts = track(metric + results::kCountSuffix);

@@ -165,8 +165,18 @@ TEST_P(BadEventLine, IsDataLoss) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadEventLine,
     testing::ValuesIn<Line>(
-        {"", " ", "garbage", "null", "[]", "{}", "3", R"({"event":"step"})", R"({"event":"unknown"})", R"({"event":7})",
-         R"({"event":"eval","step":"x","loss":1,"tokens":1})", R"({"event":"failed","outcome":"sleepy","message":""})",
+        {"",
+         " ",
+         "garbage",
+         "null",
+         "[]",
+         "{}",
+         "3",
+         R"({"event":"step"})",
+         R"({"event":"unknown"})",
+         R"({"event":7})",
+         R"({"event":"eval","step":"x","loss":1,"tokens":1})",
+         R"({"event":"failed","outcome":"sleepy","message":""})",
          R"({"event":"hello","protocol":99,"engine":"e","engine_version":"","environment":{},"threads":1,)"
          R"("parameters":1})",
          R"({"event":"hello","protocol":2,"engine":"e","engine_version":"","environment":{},"threads":1,)"
@@ -175,7 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
          R"("parameters":1,"turn_steps":-1})",
          R"({"event":"hello","protocol":2,"engine":"e","engine_version":"","environment":{},"threads":1,)"
          R"("parameters":1,"turn_steps":1e18})",
-         R"({"event":"warning","message":"cut)", R"({"event":"memory","step":1,"peak_bytes":1}{})"}));
+         R"({"event":"warning","message":"cut)",
+         R"({"event":"memory","step":1,"peak_bytes":1}{})",
+         R"({"event":"buckets","metric":"m","step":1,"means":[1],"counts":[]})",
+         R"({"event":"buckets","metric":"m","step":1,"means":1,"counts":1})"}));
 
 TEST(RunEvent, CutOrFlippedLinesNeverCrash) {
   const std::string line = to_line(StepEvent{3, 2.5, 10.0, 20.0, 128, 1.0, {{"data", 1.0}}});

@@ -120,6 +120,7 @@ TEST_F(RunRecorderTest, BucketsTakeThePlaceOfSteps) {
       "loss_at_position", 100, {3.5, std::numeric_limits<double>::quiet_NaN(), 2.5}, {7, 0, 9}};
   recorder.add(event);
   EXPECT_THROW(recorder.add(event), core::Error) << "a second one";
+  EXPECT_THROW(recorder.add(core::BucketsEvent{"loss", 100, {1.0}, {1}}), core::Error) << "val/loss has steps";
   recorder.finish(completed());
   const std::vector<results::Sample> means = store.samples(id, "val/loss_at_position");
   const std::vector<results::Sample> counts = store.samples(id, "val/loss_at_position/tokens");
