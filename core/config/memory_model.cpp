@@ -26,8 +26,8 @@ class StateCounter {
     for (const ParameterShape& parameter : parameter_list(config_)) {
       const OptimizerGroupConfig& group = settings_of(config_.optimizer, parameter.group, parameter.name);
       const bool is_adam = group.type == OptimizerType::kAdam;
-      const bool is_stored_short = (is_adam ? storage_of(parameter) : gate_storage(parameter)) ==
-                                   StoredPrecision::kBfloat16;
+      const bool is_stored_short =
+          (is_adam ? storage_of(parameter) : gate_storage(parameter)) == StoredPrecision::kBfloat16;
       const bool has_master = config_.precision.parameters == ParameterStorage::kBfloat16Stochastic;
       add(counts.parameters, parameter.numbers(), is_stored_short || has_master);
       add(counts.gradients, parameter.numbers(), is_stored_short || has_master);
@@ -93,7 +93,8 @@ class StateCounter {
   static std::int64_t block_moments(const OptimizerGroupConfig& group, std::int64_t matrices, std::int64_t numbers,
                                     const ParameterShape& parameter, std::int64_t stored_rows) {
     const std::int64_t columns = parameter.columns(), rows = numbers / columns / matrices;
-    const bool is_tall = group.shape_of == ShapeSource::kStored ? stored_rows >= parameter.sizes.back() : rows >= columns;
+    const bool is_tall =
+        group.shape_of == ShapeSource::kStored ? stored_rows >= parameter.sizes.back() : rows >= columns;
     return matrices * (group.mean_axis == MeanAxis::kRow || is_tall ? rows : columns);
   }
 
@@ -149,7 +150,7 @@ class ActivationCounter {
     const std::int64_t query_width = model_.num_heads * model_.head_dim();
     if (layer > 0 || model_.x0_lambdas) stream(model_.model_dim);  // the blended input
     products(query_width + 2 * model_.kv_dim());
-    products(query_width);                                                        // what attention gives
+    products(query_width);                                                      // what attention gives
     statistics(1 + model_.num_heads + model_.num_kv_heads + model_.num_heads);  // norms, and the sum of each softmax
   }
 

@@ -27,8 +27,8 @@ const char* to_string(MemoryPart part);
 
 /// How many numbers of each type.
 struct TypedNumbers {
-  std::int64_t full = 0;      ///< float32, or float64 in a float64 run
-  std::int64_t bfloat16 = 0;  ///< stored in bfloat16, as configured
+  std::int64_t full = 0;         ///< float32, or float64 in a float64 run
+  std::int64_t bfloat16 = 0;     ///< stored in bfloat16, as configured
   std::int64_t bytes_alone = 0;  ///< of integers and other data whose size no choice changes
 
   TypedNumbers& operator+=(const TypedNumbers& other) {

@@ -312,7 +312,8 @@ std::vector<at::Tensor> OptimizerSet::weights() const {
 OptimizerSet::StateBytes OptimizerSet::state_bytes() const {
   StateBytes bytes;
   for (const auto& optimizer : optimizers_) {
-    for (const at::Tensor& tensor : optimizer->kept_tensors()) bytes.moments += static_cast<std::int64_t>(tensor.nbytes());
+    for (const at::Tensor& tensor : optimizer->kept_tensors())
+      bytes.moments += static_cast<std::int64_t>(tensor.nbytes());
   }
   if (!masters_) return bytes;
   for (const at::Tensor& tensor : masters_->masters()) bytes.masters += static_cast<std::int64_t>(tensor.nbytes());

@@ -46,7 +46,8 @@ double flow_of(const Parameters& parameters, const Squares& gradients) {
   std::map<std::string, std::int64_t> numbers;
   for (const Parameter& parameter : parameters.all()) {
     const std::string layer = health_layer(parameter.name);
-    if (parameter.group == ParameterGroup::kHiddenMatrices && layer != kShared) numbers[layer] += parameter.tensor.numel();
+    if (parameter.group == ParameterGroup::kHiddenMatrices && layer != kShared)
+      numbers[layer] += parameter.tensor.numel();
   }
   double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
   for (const auto& [layer, count] : numbers) {

@@ -343,7 +343,8 @@ class Judge {
       request.patch = ablations::rate_patch(cell);
       configs.push_back(ablations::resolve(catalogue_, request).config);
     }
-    if (configs.size() >= 2 && cells[0].rate_factor == 1.0 && cells[1].rate_factor == 1.0) ablations::require_difference(configs[0], configs[1]);
+    if (configs.size() >= 2 && cells[0].rate_factor == 1.0 && cells[1].rate_factor == 1.0)
+      ablations::require_difference(configs[0], configs[1]);
   }
 
   void measure() {

@@ -147,7 +147,8 @@ double rate_factor_of(const std::string& config) {
 }
 
 int StabilityPoint::count() const {
-  return static_cast<int>(std::count_if(diverged.begin(), diverged.end(), [](const auto& seed) { return seed.second; }));
+  return static_cast<int>(
+      std::count_if(diverged.begin(), diverged.end(), [](const auto& seed) { return seed.second; }));
 }
 
 std::optional<Stability> stability_of(const std::vector<CellMeasures>& cells, const std::optional<double>& threshold) {

@@ -39,9 +39,9 @@ struct StabilityArm {
   /// The metric eval/stable_rate: the largest factor up to which no run of any seed diverges. Absent: at least one
   /// diverges at the smallest.
   std::optional<double> stable_rate;
-  bool is_open = false;      ///< no run diverges at the largest factor either, so the rate may be larger
-  BySeed stable_by_seed;     ///< the same of each seed alone; half the smallest factor where that diverges
-  BySeed share_by_seed;      ///< share of the factors at which the seed diverges
+  bool is_open = false;   ///< no run diverges at the largest factor either, so the rate may be larger
+  BySeed stable_by_seed;  ///< the same of each seed alone; half the smallest factor where that diverges
+  BySeed share_by_seed;   ///< share of the factors at which the seed diverges
   std::optional<ConfidenceInterval> share_interval;  ///< Wilson, of all its runs
   int runs = 0, diverged = 0;
 };

@@ -3,8 +3,8 @@
 /// An effect is after - before, of the final loss in nats per token and of the logarithm of the training clock. It is
 /// computed seed by seed, because the cells of a seed share their random numbers. All cells of the plan inform its
 /// error (reports/stats/plan_model.h); if no seed is complete, the error comes from the cells' own spreads. A factorial
-/// that ran once uses Lenth's error. Loss, time, memory, and time at equal loss each have their own verdict and family: Holm
-/// adjusts the p-values of differences and of equivalence over all effects of the plan.
+/// that ran once uses Lenth's error. Loss, time, memory, and time at equal loss each have their own verdict and family:
+/// Holm adjusts the p-values of differences and of equivalence over all effects of the plan.
 #pragma once
 
 #include <optional>
@@ -43,10 +43,10 @@ struct EffectRules {
   std::optional<EarlierSpread> earlier_loss;
   bool judges_by_earlier = false;  ///< it counts as residuals of this plan
   double alpha = 0.05;
-  double loss_margin = 0.001;  ///< nats per token
-  double time_margin = 0.002;  ///< fraction of the step time, and of the training clock for the verdict
+  double loss_margin = 0.001;   ///< nats per token
+  double time_margin = 0.002;   ///< fraction of the step time, and of the training clock for the verdict
   double memory_margin = 0.02;  ///< fraction of the memory that the training takes
-  int min_n = 3;               ///< seeds required for a verdict
+  int min_n = 3;                ///< seeds required for a verdict
   /// The limit of unadjusted p-values in a plan of looks, instead of Holm's adjustment at alpha.
   std::optional<double> nominal_p;
 };

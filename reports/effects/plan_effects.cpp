@@ -189,7 +189,12 @@ std::vector<std::uint64_t> seeds_of_cells(const std::vector<CellMeasures>& cells
 
 PlanEffects::PlanEffects(const std::vector<CellMeasures>& cells, int contrasts, const SpreadWeights& weights,
                          const std::optional<EarlierSpread>& earlier_loss)
-    : cells_(&cells), contrasts_(std::max(1, contrasts)), weights_(weights), loss_model_({}), log_time_model_({}), log_memory_model_({}) {
+    : cells_(&cells),
+      contrasts_(std::max(1, contrasts)),
+      weights_(weights),
+      loss_model_({}),
+      log_time_model_({}),
+      log_memory_model_({}) {
   for (const std::uint64_t seed : seeds_of_cells(cells)) {
     seeds_.push_back({.seed = seed, .machine = nullptr});
     std::vector<const RunMeasure*> machines;

@@ -23,7 +23,7 @@ struct ArmRun {
   std::optional<double> step_ms;   ///< median over timed steps
   std::optional<double> clock_ms;  ///< settled training clock (RunMeasure::clock_ms); absent in files before version 3
   std::optional<double> peak_bytes;
-  std::optional<double> training_bytes;  ///< RunMeasure::training_bytes; absent in files of earlier versions
+  std::optional<double> training_bytes;          ///< RunMeasure::training_bytes; absent in files of earlier versions
   std::map<std::string, double> costs;           ///< counts of the cost model: "flops_per_step", ...
   std::string loss_digest;                       ///< digest of every step's loss, bit for bit; empty: unknown
   std::optional<std::string> disturbance;        ///< reason why its times are doubtful

@@ -83,7 +83,8 @@ struct CellComparison {
   bool is_interleaved = false;  ///< times are compared pair by pair only if so
 };
 
-/// Loss, time, memory, and the training's memory where both sides know it; then the counts by name, then instructions if either side was counted.
+/// Loss, time, memory, and the training's memory where both sides know it; then the counts by name, then instructions
+/// if either side was counted.
 std::vector<CellCheck> cell_checks(const CellComparison& comparison);
 
 }  // namespace nanobench::reports

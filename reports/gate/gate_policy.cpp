@@ -50,7 +50,8 @@ GateMetric parse_gate_metric(const std::string& name, const std::string& source)
     if (known.back() == name) return metric;
   }
   throw Error(ErrorCode::kInvalidArgument, source + ": unknown metric \"" + name + "\"" +
-                                               core::suggestion(name, known) + "; expected loss, time, memory, training_memory or cost");
+                                               core::suggestion(name, known) +
+                                               "; expected loss, time, memory, training_memory or cost");
 }
 
 MetricPolicy GatePolicy::*GatePolicy::member(GateMetric metric) {
@@ -159,8 +160,8 @@ std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baselin
   if (!all_mismatch_.empty()) return all_mismatch_;
   if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
     return "the cell's configuration differs from the baseline's";
-  const bool needs_machine = metric == GateMetric::kTime || metric == GateMetric::kMemory ||
-                             metric == GateMetric::kTrainingMemory;
+  const bool needs_machine =
+      metric == GateMetric::kTime || metric == GateMetric::kMemory || metric == GateMetric::kTrainingMemory;
   if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
   if (metric != GateMetric::kTime) return "";
   return host_mismatch_.empty() ? code_mismatch(*baseline, candidate) : host_mismatch_;

@@ -27,8 +27,7 @@ TableCell diverged_cell(int count, int runs, const std::optional<ConfidenceInter
   OrderedJson value = {{"diverged", count}, {"runs", runs}};
   add_bounds(value, interval);
   TableCell cell = value_cell(std::to_string(count) + " of " + std::to_string(runs), std::move(value));
-  if (interval)
-    cell.detail = "[" + format_percent(interval->low, 0) + ", " + format_percent(interval->high, 0) + "]";
+  if (interval) cell.detail = "[" + format_percent(interval->low, 0) + ", " + format_percent(interval->high, 0) + "]";
   return cell;
 }
 
@@ -44,7 +43,8 @@ Table stable_rates_table(const Stability& stability) {
               .columns = {text_column("arm", "configuration"), number_column("stable_rate", "stable up to"),
                           number_column("diverged", "diverged")}};
   for (const StabilityArm& arm : stability.arms)
-    table.rows.push_back({text_cell(arm.label), stable_rate_cell(arm), diverged_cell(arm.diverged, arm.runs, arm.share_interval)});
+    table.rows.push_back(
+        {text_cell(arm.label), stable_rate_cell(arm), diverged_cell(arm.diverged, arm.runs, arm.share_interval)});
   return table;
 }
 
@@ -100,15 +100,17 @@ Table health_table(const std::vector<CellHealth>& cells) {
 }
 
 Table health_parts_table(const std::vector<CellHealth>& cells) {
-  Table table{.id = "health_parts",
-              .title = "By group and layer",
-              .columns = {text_column("row", "record"), text_column("group", "group"), text_column("layer", "layer"),
-                          number_column("gradient_norm", "gradient norm"), number_column("update_ratio", "update/weight")}};
+  Table table{
+      .id = "health_parts",
+      .title = "By group and layer",
+      .columns = {text_column("row", "record"), text_column("group", "group"), text_column("layer", "layer"),
+                  number_column("gradient_norm", "gradient norm"), number_column("update_ratio", "update/weight")}};
   for (const CellHealth& cell : cells) {
     for (const HealthPart& part : cell.parts) {
       if (part.group.empty()) continue;
-      table.rows.push_back({text_cell(cell.label), text_cell(part.group), text_cell(part.layer.empty() ? "all" : part.layer),
-                            health_cell(part.gradient_norm), health_cell(part.update_ratio)});
+      table.rows.push_back({text_cell(cell.label), text_cell(part.group),
+                            text_cell(part.layer.empty() ? "all" : part.layer), health_cell(part.gradient_norm),
+                            health_cell(part.update_ratio)});
     }
   }
   return table;
@@ -136,9 +138,8 @@ std::optional<Section> health_section(const std::vector<CellHealth>& cells, bool
 std::optional<Section> stability_section(const std::optional<Stability>& stability) {
   if (!stability) return std::nullopt;
   Section section{.title = "Stability over learning rates"};
-  const std::string limit = stability->threshold
-                                ? format_significant(*stability->threshold, 4) + " nats"
-                                : "the validation loss before its first step";
+  const std::string limit = stability->threshold ? format_significant(*stability->threshold, 4) + " nats"
+                                                 : "the validation loss before its first step";
   section.reading = {
       "A run has diverged if a loss was not finite, or if its last validation loss is not below " + limit +
       ". Stable up to: the largest factor on all learning rates up to which no run of any seed diverges "
@@ -157,8 +158,8 @@ Table memory_table(const core::MemoryCounts& counts) {
                           number_column("emulated_bytes", "where bfloat16 is emulated", 1)}};
   const auto add = [&](const std::string& part, const core::TypedNumbers& numbers) {
     table.rows.push_back({text_cell(part), value_cell(format_count(numbers.full), numbers.full),
-                          value_cell(format_count(numbers.bfloat16), numbers.bfloat16), memory_bytes_cell(numbers.bytes()),
-                          memory_bytes_cell(numbers.emulated_bytes())});
+                          value_cell(format_count(numbers.bfloat16), numbers.bfloat16),
+                          memory_bytes_cell(numbers.bytes()), memory_bytes_cell(numbers.emulated_bytes())});
   };
   for (const core::MemoryPart part : core::kMemoryParts) add(core::to_string(part), counts.of(part));
   add("all", counts.total());

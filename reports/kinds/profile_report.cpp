@@ -155,8 +155,7 @@ Document profile_report(const StepProfile& profile, const ProfiledRun& run) {
   head.tables.push_back(phase_table(profile));
   head.tables.push_back(op_table(profile));
   if (Table cost = cost_table(run.counters); !cost.rows.empty()) head.tables.push_back(std::move(cost));
-  if (Table memory = counted_memory_table(run.counters); !memory.rows.empty())
-    head.tables.push_back(std::move(memory));
+  if (Table memory = counted_memory_table(run.counters); !memory.rows.empty()) head.tables.push_back(std::move(memory));
   document.notes.push_back(
       "Means over the profiled steps, on the training thread. Profiling itself costs time: compare shares, and take "
       "step "

@@ -122,7 +122,8 @@ std::optional<Section> disturbance_section(const std::vector<CellMeasures>& cell
 Section provenance_section(const results::Store& store, const results::PlanRecord& plan,
                            const std::vector<CellMeasures>& cells);
 
-/// Gradients and updates of the cells; nullopt if no run measured them. `has_parts`: adds a row for each group and layer.
+/// Gradients and updates of the cells; nullopt if no run measured them. `has_parts`: adds a row for each group and
+/// layer.
 std::optional<Section> health_section(const std::vector<CellHealth>& cells, bool has_parts);
 /// Which learning rates are stable; nullopt if the plan sweeps none.
 std::optional<Section> stability_section(const std::optional<Stability>& stability);

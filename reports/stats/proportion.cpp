@@ -28,9 +28,8 @@ std::optional<ConfidenceInterval> wilson(double hits, int trials, double level) 
   const double z = normal_quantile((1.0 + level) / 2.0), n = trials, share = hits / n;
   const double middle = share + z * z / (2.0 * n), whole = 1.0 + z * z / n;
   const double half = z * std::sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n));
-  return ConfidenceInterval{.low = std::max(0.0, (middle - half) / whole),
-                            .high = std::min(1.0, (middle + half) / whole),
-                            .level = level};
+  return ConfidenceInterval{
+      .low = std::max(0.0, (middle - half) / whole), .high = std::min(1.0, (middle + half) / whole), .level = level};
 }
 
 std::optional<double> mcnemar(int only_first, int only_second) {

@@ -271,8 +271,7 @@ std::string tag_of(core::AskedMetric metric) {
 
 results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
   results::EvidenceNeed need{.times = needs_times};
-  for (const core::AskedMetric metric : run.spec.metrics)
-    need.metrics.push_back(tag_of(metric));
+  for (const core::AskedMetric metric : run.spec.metrics) need.metrics.push_back(tag_of(metric));
   return need;
 }
 

@@ -37,7 +37,7 @@ struct Cell {
   std::optional<double> floor_nats;  ///< entropy of the validation data; set by prepare_data
   std::int64_t arm = 0;  ///< arm of an a_a, from 1; runs of different arms are distinct; 0: any suite may reuse them
   std::optional<core::OperationSpec> operation;  ///< measured instead of training; `config` is then unused
-  core::AskedMetrics metrics;             ///< that its runs measure besides those of the suite
+  core::AskedMetrics metrics;                    ///< that its runs measure besides those of the suite
   bool is_exact = false;                  ///< every repetition gives the same result: run for the first seed only
   std::optional<std::size_t> seed_limit;  ///< run for the suite's first so many seeds only
   core::Json external;                    ///< an external trainer's command (external_suite.h); null for our engines

@@ -291,9 +291,9 @@ Suite read_suite_file(const std::filesystem::path& file) {
 }
 
 Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
-  if (suite.external && (overrides.scale || overrides.data || overrides.threads || overrides.device ||
-                         overrides.kernels || overrides.metrics || overrides.health_every ||
-                         overrides.ranks || overrides.processes)) {
+  if (suite.external &&
+      (overrides.scale || overrides.data || overrides.threads || overrides.device || overrides.kernels ||
+       overrides.metrics || overrides.health_every || overrides.ranks || overrides.processes)) {
     throw core::Error(core::ErrorCode::kInvalidArgument,
                       suite.source +
                           ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "

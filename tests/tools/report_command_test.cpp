@@ -47,7 +47,9 @@ TEST(ReportCommand, SharesOfAFactorialAreThosePlanted) {
 
 TEST(ReportCommand, APlanOfClaimsIsTheirLedger) {
   const CommandLine shell("claims_plan");
-  shell.write("c.json", R"({"name": "c", "design": "claims", "claims": ["seed004_value_embeddings_add_capacity"], "scale": "smoke",
+  shell.write(
+      "c.json",
+      R"({"name": "c", "design": "claims", "claims": ["seed004_value_embeddings_add_capacity"], "scale": "smoke",
     "seeds": [1, 2], "threads": 1, "engine": {"mock": {"steps": 6, "loss_sigma": 0.001}}})");
   const ProgramResult run = shell.run({"run", "c.json", "--quiet", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;

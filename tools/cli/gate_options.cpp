@@ -109,7 +109,8 @@ void add_gate_policy_options(CLI::App& command, GatePolicyOptions& options) {
                   "Largest loss that does not matter: loss in nats; time, memory, cost, instructions as a share (3%)")
       ->type_name("METRIC=NUMBER");
   command
-      .add_option("--only", options.only, "Metrics that gate, of loss,time,memory,training_memory,cost; the others are only reported")
+      .add_option("--only", options.only,
+                  "Metrics that gate, of loss,time,memory,training_memory,cost; the others are only reported")
       ->type_name("LIST");
   add_share_option(command, "--alpha", [&options](double share) { options.alpha = share; },
                    "Chance of a false regression, and of each false pass (default: 5%)", {1e-6, 0.49});

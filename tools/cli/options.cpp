@@ -108,8 +108,7 @@ void add_metrics_option(CLI::App& command, std::optional<core::AskedMetrics>& me
 }
 
 void add_health_option(CLI::App& command, std::optional<std::int64_t>& every) {
-  command
-      .add_option("--health-every", every, "Steps between samples of health (default: those between validations)")
+  command.add_option("--health-every", every, "Steps between samples of health (default: those between validations)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, core::kMaxHealthEvery).description(""));
 }

@@ -55,7 +55,8 @@ TEST(RunEvent, StepKeepsEveryBit) {
 }
 
 TEST(RunEvent, SamplesRoundTripAndNameOnlyMetricsThatAreSampled) {
-  const SamplesEvent event{.step = 7, .values = {{"health/gradient_norm", 0.1 + 0.2}, {"health/update_ratio/lm_head", NAN}}};
+  const SamplesEvent event{.step = 7,
+                           .values = {{"health/gradient_norm", 0.1 + 0.2}, {"health/update_ratio/lm_head", NAN}}};
   const auto read = std::get<SamplesEvent>(round_trip(event));
   EXPECT_EQ(read.step, 7);
   EXPECT_EQ(read.values.at("health/gradient_norm"), 0.1 + 0.2);

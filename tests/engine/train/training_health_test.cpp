@@ -101,7 +101,8 @@ struct HandMadeStep {
     optimizers.emplace(model.parameters(), config, 1, alone);
     at::manual_seed(7);
     for (Parameter& parameter : model.parameters().all())
-      parameter.tensor.mutable_grad() = 0.1 * at::randn(parameter.tensor.sizes(), parameter.tensor.options().requires_grad(false));
+      parameter.tensor.mutable_grad() =
+          0.1 * at::randn(parameter.tensor.sizes(), parameter.tensor.options().requires_grad(false));
   }
   TrainConfig config;
   SingleProcess alone;
@@ -141,7 +142,8 @@ TEST(TrainingHealth, HasTheUpdatesOfAllGroupsOverTheirWeights) {
   const TinyRun run;
   TrainConfig config = run.spec(1).config;
   for (const bool is_fused : {true, false}) {
-    for (OptimizerGroupConfig* group : {&config.optimizer.embeddings, &config.optimizer.lm_head, &config.optimizer.scalars})
+    for (OptimizerGroupConfig* group :
+         {&config.optimizer.embeddings, &config.optimizer.lm_head, &config.optimizer.scalars})
       group->fused = is_fused;
     expect_ratios_by_loop(config, at::kDouble, 1e-12);
     expect_ratios_by_loop(config, at::kFloat, 1e-6);

@@ -14,7 +14,8 @@ namespace {
 using HealthOfCells = results::StoreTest;
 
 /// A completed run with these samples.
-RunMeasure health_run(results::Store& store, const std::string& cell, std::uint64_t seed, const results::RunBatch& batch) {
+RunMeasure health_run(results::Store& store, const std::string& cell, std::uint64_t seed,
+                      const results::RunBatch& batch) {
   const std::string digest = cell + std::to_string(seed);
   results::NewRun run;
   run.digest = digest;
@@ -32,8 +33,8 @@ results::RunBatch health_batch(double first, double second) {
   const auto add = [&](const std::string& metric, double scale) {
     batch.samples[metric] = {{0, scale * first}, {10, scale * second}};
   };
-  for (const char* end : {"", "/hidden_matrices", "/hidden_matrices/10", "/hidden_matrices/2", "/embeddings",
-                          "/embeddings/shared"}) {
+  for (const char* end :
+       {"", "/hidden_matrices", "/hidden_matrices/10", "/hidden_matrices/2", "/embeddings", "/embeddings/shared"}) {
     add(results::kGradientNorm + std::string(end), 1.0);
     add(results::kUpdateRatio + std::string(end), 0.01);
   }
@@ -44,7 +45,8 @@ results::RunBatch health_batch(double first, double second) {
 TEST_F(HealthOfCells, AreGeometricMeansOverTheSamplesOfEachRun) {
   results::Store store(file());
   CellMeasures asked{.cell = {.label = "asked"}};
-  asked.runs = {health_run(store, "asked", 1, health_batch(1.0, 4.0)), health_run(store, "asked", 2, health_batch(2.0, 8.0))};
+  asked.runs = {health_run(store, "asked", 1, health_batch(1.0, 4.0)),
+                health_run(store, "asked", 2, health_batch(2.0, 8.0))};
   CellMeasures not_asked{.cell = {.label = "not asked"}};
   not_asked.runs = {health_run(store, "not asked", 1, {})};
   const std::vector<CellHealth> cells = cell_health(store, {not_asked, asked});
@@ -56,8 +58,8 @@ TEST_F(HealthOfCells, AreGeometricMeansOverTheSamplesOfEachRun) {
   EXPECT_NEAR(cells[0].update_ratio.at(2), 0.04, 1e-12);
   std::vector<std::string> parts;
   for (const HealthPart& part : cells[0].parts) parts.push_back(part.group + ":" + part.layer);
-  EXPECT_EQ(parts, (std::vector<std::string>{":", "embeddings:", "embeddings:shared", "hidden_matrices:",
-                                             "hidden_matrices:2", "hidden_matrices:10"}));
+  EXPECT_EQ(parts, (std::vector<std::string>{":", "embeddings:", "embeddings:shared",
+                                             "hidden_matrices:", "hidden_matrices:2", "hidden_matrices:10"}));
   EXPECT_NEAR(cells[0].parts[4].gradient_norm.mean.value_or(0), 3.0, 1e-12);
 }
 

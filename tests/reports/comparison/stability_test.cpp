@@ -18,7 +18,8 @@ std::string stability_config(double factor, const std::string& setting) {
 
 /// One run for each final loss; NaN: one that ended as diverged.
 CellMeasures rate_cell(const std::string& setting, double factor, const std::vector<double>& losses) {
-  CellMeasures cell = made_cell("setting=" + setting + ", rate_factor=" + std::to_string(static_cast<int>(factor)), losses);
+  CellMeasures cell =
+      made_cell("setting=" + setting + ", rate_factor=" + std::to_string(static_cast<int>(factor)), losses);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     RunMeasure& run = cell.runs[i];
     run.run.config = stability_config(factor, setting);
@@ -54,8 +55,9 @@ TEST(Stability, TheFactorIsThatOfTheConfiguration) {
 }
 
 std::vector<CellMeasures> swept_cells() {
-  return {rate_cell("a", 4.0, {3.0, 3.1, 5.5}), rate_cell("a", 1.0, {3.0, 3.1, 3.2}), rate_cell("a", 2.0, {3.0, 3.1, 3.2}),
-          rate_cell("a", 8.0, {3.0, NAN, 9.0}), rate_cell("b", 1.0, {3.0, 3.1, 6.0}), rate_cell("b", 2.0, {5.1, 3.1, 3.0}),
+  return {rate_cell("a", 4.0, {3.0, 3.1, 5.5}), rate_cell("a", 1.0, {3.0, 3.1, 3.2}),
+          rate_cell("a", 2.0, {3.0, 3.1, 3.2}), rate_cell("a", 8.0, {3.0, NAN, 9.0}),
+          rate_cell("b", 1.0, {3.0, 3.1, 6.0}), rate_cell("b", 2.0, {5.1, 3.1, 3.0}),
           rate_cell("b", 4.0, {5.1, 5.2, 5.3}), rate_cell("b", 8.0, {NAN, NAN, NAN})};
 }
 
@@ -104,8 +106,8 @@ TEST(Stability, ArmsAreComparedSeedBySeed) {
 
 TEST(Stability, WithoutASweepOrWithDifferentFactorsNothingIsCompared) {
   EXPECT_FALSE(stability_of({rate_cell("a", 1.0, {3.0}), rate_cell("b", 1.0, {3.0})}));
-  const std::optional<Stability> stability =
-      stability_of({rate_cell("a", 1.0, {3.0}), rate_cell("a", 2.0, {3.0}), rate_cell("b", 1.0, {3.0}), rate_cell("b", 4.0, {3.0})});
+  const std::optional<Stability> stability = stability_of(
+      {rate_cell("a", 1.0, {3.0}), rate_cell("a", 2.0, {3.0}), rate_cell("b", 1.0, {3.0}), rate_cell("b", 4.0, {3.0})});
   ASSERT_TRUE(stability);
   EXPECT_TRUE(stability->arms[0].is_open);
   EXPECT_EQ(stability->changes.at(0).share, std::nullopt);

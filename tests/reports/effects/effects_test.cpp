@@ -98,13 +98,15 @@ TEST(Effects, EachFeatureGetsTheVerdictThatWasPlanted) {
 
 TEST(Effects, MemoryIsJudgedByWhatTheTrainingTakes) {
   Cells cells;
-  for (const auto& [label, mib] : {std::pair("base", 50.0), std::pair("without larger", 40.0), std::pair("without same", 50.1)}) {
+  for (const auto& [label, mib] :
+       {std::pair("base", 50.0), std::pair("without larger", 40.0), std::pair("without same", 50.1)}) {
     cells.add(label, {}, 5);
     for (RunMeasure& run : cells.cells.back().runs)
       run.training_bytes = mib * 1e6 * (1.0 + 1e-4 * static_cast<double>(run.run.seed * run.run.seed % 5));
   }
   results::PlanRecord plan;
-  for (const char* name : {"larger", "same"}) plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
+  for (const char* name : {"larger", "same"})
+    plan.contrasts.push_back(contrast(name, "base", std::string("without ") + name));
   const std::vector<EffectResult> results = analyse_effects(plan, cells.cells);
   EXPECT_NEAR(std::exp(*results[0].log_memory.value), 1.25, 1e-3);
   EXPECT_EQ(results[0].log_memory.verdict, Verdict::kRegressed);

@@ -56,8 +56,8 @@ TEST(ClaimsMatrix, StabilityRunsBothArmsAtEveryFactorOnTheRates) {
 }
 
 TEST(ClaimsMatrix, GradientFlowAsksItsCellsForTheirHealthAndNoOthers) {
-  const Plan plan = claims_matrix_plan_of(claims_matrix_suite_of(
-      {"seed003_attention_skip_faster", "seed003_sparse_embeddings_keep_gradient_flow"}));
+  const Plan plan = claims_matrix_plan_of(
+      claims_matrix_suite_of({"seed003_attention_skip_faster", "seed003_sparse_embeddings_keep_gradient_flow"}));
   for (const PlannedRun& run : plan.runs) {
     const bool is_of_time_alone = plan.cell_of(run).label == "record17 with attention_skip = none";
     EXPECT_EQ(run.spec.metrics.contains(core::AskedMetric::kHealth), !is_of_time_alone) << plan.cell_of(run).label;
