@@ -18,13 +18,21 @@ double square_of(const at::Tensor& tensor) {
   return norm * norm;
 }
 
+/// "/hidden_matrices", "/hidden_matrices/3": the end of a metric's name. Without a layer: the whole group.
+std::string name_end(ParameterGroup group, const std::string& layer = "") {
+  std::string end = "/";
+  end += health_group(group);
+  if (!layer.empty()) end.append("/").append(layer);
+  return end;
+}
+
 /// Sums of squares of all parameters, of each group, and of each group in each layer, by the end of a metric's name.
 class Squares {
  public:
   void add(const Parameter& parameter, double square) {
-    const std::string group = std::string("/") + health_group(parameter.group);
-    for (const std::string& name : {std::string(), group, group + "/" + health_layer(parameter.name)})
-      squares_[name] += square;
+    squares_[""] += square;
+    squares_[name_end(parameter.group)] += square;
+    squares_[name_end(parameter.group, health_layer(parameter.name))] += square;
   }
   double norm(const std::string& name) const { return std::sqrt(squares_.at(name)); }
   const std::map<std::string, double>& all() const { return squares_; }
@@ -44,8 +52,7 @@ double flow_of(const Parameters& parameters, const Squares& gradients) {
   double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;
   for (const auto& [layer, count] : numbers) {
     const double per_weight =
-        gradients.norm(std::string("/") + health_group(ParameterGroup::kHiddenMatrices) + "/" + layer) /
-        std::sqrt(static_cast<double>(count));
+        gradients.norm(name_end(ParameterGroup::kHiddenMatrices, layer)) / std::sqrt(static_cast<double>(count));
     smallest = std::min(smallest, per_weight);
     largest = std::max(largest, per_weight);
   }

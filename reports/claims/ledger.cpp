@@ -219,280 +219,282 @@ MeasuredNumber CellMetrics::stable_rate(std::string& reason) const {
     return {};
   }
   return number_of(claim_.rule->form, arms[0].stable_by_seed, arms[1].stable_by_seed);
-  MeasuredNumber CellMetrics::share_of_saved_time(std::string & reason) const {
-    const std::optional<PlanValues> values =
-        evidence_.plan_values(ablations::RuleForm::kAfterOverBefore, plan_, *before_, *after_, "step_ms", whole_);
-    if (!values) return {};
-    MeasuredNumber number = share_in_plan(*values, kTimePriorDf);
-    if (!number.value) {
-      reason = "the whole change saves no time here, so no part of it has a share";
-    } else if (!number.interval && !number.is_exact && number.n >= 2) {
-      reason = "that the whole change saves time is not proven here, so a part's share could be anything";
-    }
-    return number;
+}
+
+MeasuredNumber CellMetrics::share_of_saved_time(std::string& reason) const {
+  const std::optional<PlanValues> values =
+      evidence_.plan_values(ablations::RuleForm::kAfterOverBefore, plan_, *before_, *after_, "step_ms", whole_);
+  if (!values) return {};
+  MeasuredNumber number = share_in_plan(*values, kTimePriorDf);
+  if (!number.value) {
+    reason = "the whole change saves no time here, so no part of it has a share";
+  } else if (!number.interval && !number.is_exact && number.n >= 2) {
+    reason = "that the whole change saves time is not proven here, so a part's share could be anything";
   }
+  return number;
+}
 
-  /// At the end of a run the engine compares every parameter across its processes, and fails if one bit differs.
-  MeasuredNumber CellMetrics::parameter_difference() const {
-    const CellMeasures* const cell = before_ != nullptr ? before_ : after_;
-    BySeed differences;
-    for (const RunMeasure& run : cell->runs) {
-      if (run.run.is_completed()) differences[run.run.seed] = 0.0;
-    }
-    MeasuredNumber number = number_of(claim_.rule->form, differences, differences);
-    number.is_exact = number.value.has_value();
-    return number;
+/// At the end of a run the engine compares every parameter across its processes, and fails if one bit differs.
+MeasuredNumber CellMetrics::parameter_difference() const {
+  const CellMeasures* const cell = before_ != nullptr ? before_ : after_;
+  BySeed differences;
+  for (const RunMeasure& run : cell->runs) {
+    if (run.run.is_completed()) differences[run.run.seed] = 0.0;
   }
+  MeasuredNumber number = number_of(claim_.rule->form, differences, differences);
+  number.is_exact = number.value.has_value();
+  return number;
+}
 
-  using ablations::Catalogue;
-  using ablations::Claim;
-  using ablations::ClaimCell;
-  using ablations::ClaimCells;
-  using ablations::MeasureArm;
-  using ablations::MeasureKind;
+using ablations::Catalogue;
+using ablations::Claim;
+using ablations::ClaimCell;
+using ablations::ClaimCells;
+using ablations::MeasureArm;
+using ablations::MeasureKind;
 
-  MeasuredNumber exact_number(double value) {
-    MeasuredNumber number;
-    number.value = value;
-    number.is_exact = true;
-    number.n = 1;
-    return number;
-  }
+MeasuredNumber exact_number(double value) {
+  MeasuredNumber number;
+  number.value = value;
+  number.is_exact = true;
+  number.n = 1;
+  return number;
+}
 
-  /// "rows 768 columns 3072"
-  template <class Shapes>
-  std::string sizes_text(const Shapes& shapes) {
-    std::vector<std::string> words;
-    for (const auto& [shape, size] : shapes) words.push_back(shape + " " + std::to_string(size));
-    return joined(words, " ");
-  }
+/// "rows 768 columns 3072"
+template <class Shapes>
+std::string sizes_text(const Shapes& shapes) {
+  std::vector<std::string> words;
+  for (const auto& [shape, size] : shapes) words.push_back(shape + " " + std::to_string(size));
+  return joined(words, " ");
+}
 
-  class Judge {
-   public:
-    Judge(const Catalogue& catalogue, const Claim& claim, const ClaimEvidence& evidence)
-        : catalogue_(catalogue), claim_(claim), evidence_(evidence) {}
+class Judge {
+ public:
+  Judge(const Catalogue& catalogue, const Claim& claim, const ClaimEvidence& evidence)
+      : catalogue_(catalogue), claim_(claim), evidence_(evidence) {}
 
-    LedgerEntry entry() {
-      entry_.claim = &claim_;
-      if (claim_.measure.kind == MeasureKind::kNone) {
-        not_measurable(claim_.measure.why);
-        return std::move(entry_);
-      }
-      entry_.claimed = claim_.rule->claimed;
-      entry_.published = ablations::known_value(catalogue_, claim_);
-      switch (claim_.measure.kind) {
-        case MeasureKind::kConfig: read_known("read from the configuration", "official"); break;
-        case MeasureKind::kPublishedLog: read_known("read from published figures", "as published"); break;
-        case MeasureKind::kCounter: count(); break;
-        default: measure(); break;
-      }
-      if (entry_.measured.value && entry_.verdict == LedgerVerdict::kNotMeasured)
-        entry_.verdict = judged(*claim_.rule, entry_.measured);
-      entry_.evidence = evidence_kind();
-      entry_.first_record = ablations::first_record_of(catalogue_, claim_);
-      say_why();
+  LedgerEntry entry() {
+    entry_.claim = &claim_;
+    if (claim_.measure.kind == MeasureKind::kNone) {
+      not_measurable(claim_.measure.why);
       return std::move(entry_);
     }
-
-   private:
-    EvidenceKind evidence_kind() const {
-      switch (claim_.measure.kind) {
-        case MeasureKind::kConfig:
-        case MeasureKind::kPublishedLog: return EvidenceKind::kRead;
-        case MeasureKind::kCounter: return EvidenceKind::kCounted;
-        case MeasureKind::kCells:
-        case MeasureKind::kBenchmark:
-        case MeasureKind::kNone: break;
-      }
-      return entry_.by == "counted" ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
+    entry_.claimed = claim_.rule->claimed;
+    entry_.published = ablations::known_value(catalogue_, claim_);
+    switch (claim_.measure.kind) {
+      case MeasureKind::kConfig: read_known("read from the configuration", "official"); break;
+      case MeasureKind::kPublishedLog: read_known("read from published figures", "as published"); break;
+      case MeasureKind::kCounter: count(); break;
+      default: measure(); break;
     }
+    if (entry_.measured.value && entry_.verdict == LedgerVerdict::kNotMeasured)
+      entry_.verdict = judged(*claim_.rule, entry_.measured);
+    entry_.evidence = evidence_kind();
+    entry_.first_record = ablations::first_record_of(catalogue_, claim_);
+    say_why();
+    return std::move(entry_);
+  }
 
-    void not_measurable(const std::string& why) {
-      entry_.verdict = LedgerVerdict::kNotMeasurable;
-      entry_.reason = why;
+ private:
+  EvidenceKind evidence_kind() const {
+    switch (claim_.measure.kind) {
+      case MeasureKind::kConfig:
+      case MeasureKind::kPublishedLog: return EvidenceKind::kRead;
+      case MeasureKind::kCounter: return EvidenceKind::kCounted;
+      case MeasureKind::kCells:
+      case MeasureKind::kBenchmark:
+      case MeasureKind::kNone: break;
     }
+    return entry_.by == "counted" ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
+  }
 
-    void say_why() {
-      if (entry_.verdict != LedgerVerdict::kInconclusive || !entry_.reason.empty()) return;
-      if (!entry_.measured.interval && !entry_.measured.is_exact) {
-        entry_.reason = "one run gives no interval; more seeds do";
-      } else if (entry_.measured.interval) {
-        entry_.reason = "the interval crosses a limit of the rule; more seeds make it narrower";
-      } else {
-        entry_.reason = "the number lies between support and contradiction";
-      }
+  void not_measurable(const std::string& why) {
+    entry_.verdict = LedgerVerdict::kNotMeasurable;
+    entry_.reason = why;
+  }
+
+  void say_why() {
+    if (entry_.verdict != LedgerVerdict::kInconclusive || !entry_.reason.empty()) return;
+    if (!entry_.measured.interval && !entry_.measured.is_exact) {
+      entry_.reason = "one run gives no interval; more seeds do";
+    } else if (entry_.measured.interval) {
+      entry_.reason = "the interval crosses a limit of the rule; more seeds make it narrower";
+    } else {
+      entry_.reason = "the number lies between support and contradiction";
     }
+  }
 
-    void read_known(const char* by, const char* scale) {
-      entry_.by = by;
-      entry_.scale = scale;
-      if (entry_.published) {
-        entry_.measured = exact_number(*entry_.published);
-      } else {
-        not_measurable("the published sources do not give the number.");
-      }
-      if (claim_.measure.kind == MeasureKind::kConfig) entry_.published = claim_.published.value;
+  void read_known(const char* by, const char* scale) {
+    entry_.by = by;
+    entry_.scale = scale;
+    if (entry_.published) {
+      entry_.measured = exact_number(*entry_.published);
+    } else {
+      not_measurable("the published sources do not give the number.");
     }
+    if (claim_.measure.kind == MeasureKind::kConfig) entry_.published = claim_.published.value;
+  }
 
-    std::optional<double> counted(const std::optional<MeasureArm>& arm) const {
-      if (!arm) return 0.0;
+  std::optional<double> counted(const std::optional<MeasureArm>& arm) const {
+    if (!arm) return 0.0;
+    ablations::ResolveRequest request;
+    request.record = arm->record;
+    request.settings = arm->features;
+    return ablations::counted(claim_.rule->metric, ablations::resolve(catalogue_, request).config);
+  }
+
+  void count() {
+    if (ablations::needs_runs(claim_)) return measure();
+    entry_.by = "counted";
+    entry_.scale = "official";
+    try {
+      const std::optional<double> before = counted(claim_.measure.before), after = counted(claim_.measure.after);
+      if (!before || !after) return not_measurable("the configuration has nothing to count.");
+      const double value = ablations::combined(claim_.rule->form, *before, *after);
+      if (std::isnan(value)) return not_measurable("the count before is 0, so there is no ratio.");
+      entry_.measured = exact_number(value);
+    } catch (const core::Error& error) {
+      rethrow_internal(error);
+      not_measurable(error.what());
+    }
+  }
+
+  /// Throws Error when an arm does not exist at this scale.
+  void resolve_all(const std::vector<ClaimCell>& cells, bool compares_kernels) const {
+    std::vector<core::TrainConfig> configs;
+    for (const ClaimCell& cell : cells) {
+      if (cell.operation) continue;
       ablations::ResolveRequest request;
-      request.record = arm->record;
-      request.settings = arm->features;
-      return ablations::counted(claim_.rule->metric, ablations::resolve(catalogue_, request).config);
+      request.record = cell.record;
+      request.settings = cell.features;
+      request.scale = evidence_.scale();
+      request.processes = cell.processes;
+      request.patch = ablations::rate_patch(cell);
+      configs.push_back(ablations::resolve(catalogue_, request).config);
     }
+    const bool is_swept = cells.size() >= 2 && (cells[0].rate_factor != 1.0 || cells[1].rate_factor != 1.0);
+    if (configs.size() >= 2 && !compares_kernels && !is_swept) ablations::require_difference(configs[0], configs[1]);
+  }
 
-    void count() {
-      if (ablations::needs_runs(claim_)) return measure();
-      entry_.by = "counted";
-      entry_.scale = "official";
-      try {
-        const std::optional<double> before = counted(claim_.measure.before), after = counted(claim_.measure.after);
-        if (!before || !after) return not_measurable("the configuration has nothing to count.");
-        const double value = ablations::combined(claim_.rule->form, *before, *after);
-        if (std::isnan(value)) return not_measurable("the count before is 0, so there is no ratio.");
-        entry_.measured = exact_number(value);
-      } catch (const core::Error& error) {
-        rethrow_internal(error);
-        not_measurable(error.what());
+  void measure() {
+    const ClaimCells cells = ablations::cells_of(catalogue_, claim_);
+    std::vector<ClaimCell> judged_cells = ablations::all_cells(cells);
+    judged_cells.resize(judged_cells.size() - cells.also.size());
+    entry_.scale = claim_.measure.kind == MeasureKind::kBenchmark ? sizes() : evidence_.scale();
+    try {
+      resolve_all(judged_cells, ablations::compares_kernels(cells));
+    } catch (const core::Error& error) {
+      rethrow_internal(error);
+      return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
+    }
+    const ClaimPlan* plan = evidence_.plan_of(judged_cells);
+    if (plan == nullptr) {
+      entry_.reason = std::string("not measured yet: nanobench claims --measure ") +
+                      (is_of_gpu(claim_) ? "--device cuda " : "") + "does it";
+      return;
+    }
+    if (cells.operation && knows_gpu_rate(*plan, cells))
+      std::erase_if(judged_cells, [&](const ClaimCell& cell) { return cell.label == cells.operation->label; });
+    if (explains_failure(*plan, judged_cells)) return;
+    if (is_of_gpu(claim_) && !has_gpu(*plan, judged_cells))
+      not_measurable("it is a GPU's number, and these runs were on a processor.");
+    const CellMetrics metrics(evidence_, claim_, cells, *plan);
+    entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
+                          ? operation_number(*plan, *cells.operation)
+                          : metrics.number(entry_.reason);
+    if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
+    if (entry_.verdict == LedgerVerdict::kNotMeasurable) return;
+    if (const std::string doubt = metrics.doubt(); entry_.measured.value && !doubt.empty()) {
+      entry_.verdict = LedgerVerdict::kInconclusive;
+      entry_.reason = doubt;
+    }
+    if (!entry_.measured.value) {
+      entry_.verdict = LedgerVerdict::kInconclusive;
+      if (entry_.reason.empty()) entry_.reason = "no run reports the metric";
+    }
+    for (const ClaimCell& cell : cells.also) add_side_number(cell);
+  }
+
+  /// Whether the runs measured the rate of their GPU's products, so that no operation need be.
+  bool knows_gpu_rate(const ClaimPlan& plan, const ClaimCells& cells) const {
+    const auto cell = cells.after ? plan.cells.find(cells.after->label) : plan.cells.end();
+    return cell != plan.cells.end() &&
+           std::any_of(cell->second.runs.begin(), cell->second.runs.end(), [&](const RunMeasure& run) {
+             return run.run.is_completed() && evidence_.counter(run, core::kGpuGflops).has_value();
+           });
+  }
+
+  static bool has_gpu(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
+    return std::any_of(cells.begin(), cells.end(), [&](const ClaimCell& cell) {
+      const std::vector<RunMeasure>& runs = plan.cells.at(cell.label).runs;
+      return std::any_of(runs.begin(), runs.end(),
+                         [](const RunMeasure& run) { return run.run.device && run.run.device->is_gpu; });
+    });
+  }
+
+  /// Explains a cell without a completed run, and whether it can be measured here at all.
+  bool explains_failure(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
+    for (const ClaimCell& cell : cells) {
+      const CellMeasures& measures = plan.cells.at(cell.label);
+      const bool may_diverge = claim_.rule->metric == "stable_rate";
+      const auto has_ended = [&](const RunMeasure& run) {
+        return run.run.is_completed() || (may_diverge && run.run.is_evidence());
+      };
+      if (std::any_of(measures.runs.begin(), measures.runs.end(), has_ended)) continue;
+      entry_.reason = cell.label + " has not run yet: nanobench claims --measure continues";
+      for (const RunMeasure& run : measures.runs) {
+        if (!run.run.result) continue;
+        const core::RunOutcome outcome = run.run.result->outcome;
+        entry_.reason = cell.label + " " + enum_name(outcome) + ": " + run.run.result->message;
+        if (outcome == core::RunOutcome::kUnsupported || outcome == core::RunOutcome::kOutOfMemory)
+          entry_.verdict = LedgerVerdict::kNotMeasurable;
       }
+      return true;
     }
+    return false;
+  }
 
-    /// Throws Error when an arm does not exist at this scale.
-    void resolve_all(const std::vector<ClaimCell>& cells, bool compares_kernels) const {
-      std::vector<core::TrainConfig> configs;
-      for (const ClaimCell& cell : cells) {
-        if (cell.operation) continue;
-        ablations::ResolveRequest request;
-        request.record = cell.record;
-        request.settings = cell.features;
-        request.scale = evidence_.scale();
-        request.processes = cell.processes;
-        request.patch = ablations::rate_patch(cell);
-        configs.push_back(ablations::resolve(catalogue_, request).config);
-      }
-      const bool is_swept = cells.size() >= 2 && (cells[0].rate_factor != 1.0 || cells[1].rate_factor != 1.0);
-      if (configs.size() >= 2 && !compares_kernels && !is_swept) ablations::require_difference(configs[0], configs[1]);
+  std::string sizes() const {
+    const std::optional<MeasureArm>& arm = claim_.measure.after ? claim_.measure.after : claim_.measure.before;
+    return claim_.measure.op + (arm->shapes.empty() ? "" : " ") + sizes_text(arm->shapes);
+  }
+
+  MeasuredNumber operation_number(const ClaimPlan& plan, const ClaimCell& cell) {
+    const std::vector<OperationRepetitions> runs =
+        evidence_.repetitions(plan.cells.at(cell.label), cell.operation->metric);
+    MeasuredNumber number = number_of(claim_.rule->form, runs);
+    if (cell.is_exact && number.value) number.is_exact = true;
+    std::size_t repetitions = 0;
+    for (const OperationRepetitions& run : runs) repetitions += std::max(run.before.size(), run.after.size());
+    entry_.by = cell.is_exact ? "counted"
+                              : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
+                                    nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
+    return number;
+  }
+
+  void add_side_number(const ClaimCell& cell) {
+    const ClaimPlan* plan = evidence_.plan_of({cell});
+    if (plan == nullptr) return;
+    const std::string& metric = cell.operation->metric;
+    const std::vector<OperationRepetitions> runs = evidence_.repetitions(plan->cells.at(cell.label), metric);
+    const std::string sizes = sizes_text(cell.operation->arms.back().shapes);
+    if (metric == claim_.rule->metric) {
+      entry_.also.push_back(
+          {sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form), number_of(claim_.rule->form, runs)});
+      return;
     }
+    // Another quantity is reported for each arm, because a ratio is useless if it is 0 in one of them.
+    for (const auto& [form, arm] :
+         {std::pair(ablations::RuleForm::kBefore, "before"), std::pair(ablations::RuleForm::kAfter, "after")})
+      entry_.also.push_back({sizes + ": " + metric + " " + arm, number_of(form, runs)});
+  }
 
-    void measure() {
-      const ClaimCells cells = ablations::cells_of(catalogue_, claim_);
-      std::vector<ClaimCell> judged_cells = ablations::all_cells(cells);
-      judged_cells.resize(judged_cells.size() - cells.also.size());
-      entry_.scale = claim_.measure.kind == MeasureKind::kBenchmark ? sizes() : evidence_.scale();
-      try {
-        resolve_all(judged_cells, ablations::compares_kernels(cells));
-      } catch (const core::Error& error) {
-        rethrow_internal(error);
-        return not_measurable("at scale " + evidence_.scale() + ": " + error.what());
-      }
-      const ClaimPlan* plan = evidence_.plan_of(judged_cells);
-      if (plan == nullptr) {
-        entry_.reason = std::string("not measured yet: nanobench claims --measure ") +
-                        (is_of_gpu(claim_) ? "--device cuda " : "") + "does it";
-        return;
-      }
-      if (cells.operation && knows_gpu_rate(*plan, cells))
-        std::erase_if(judged_cells, [&](const ClaimCell& cell) { return cell.label == cells.operation->label; });
-      if (explains_failure(*plan, judged_cells)) return;
-      if (is_of_gpu(claim_) && !has_gpu(*plan, judged_cells))
-        not_measurable("it is a GPU's number, and these runs were on a processor.");
-      const CellMetrics metrics(evidence_, claim_, cells, *plan);
-      entry_.measured = cells.operation && claim_.measure.kind == MeasureKind::kBenchmark
-                            ? operation_number(*plan, *cells.operation)
-                            : metrics.number(entry_.reason);
-      if (entry_.by.empty()) entry_.by = nanobench::counted(entry_.measured.n, "seed");
-      if (entry_.verdict == LedgerVerdict::kNotMeasurable) return;
-      if (const std::string doubt = metrics.doubt(); entry_.measured.value && !doubt.empty()) {
-        entry_.verdict = LedgerVerdict::kInconclusive;
-        entry_.reason = doubt;
-      }
-      if (!entry_.measured.value) {
-        entry_.verdict = LedgerVerdict::kInconclusive;
-        if (entry_.reason.empty()) entry_.reason = "no run reports the metric";
-      }
-      for (const ClaimCell& cell : cells.also) add_side_number(cell);
-    }
-
-    /// Whether the runs measured the rate of their GPU's products, so that no operation need be.
-    bool knows_gpu_rate(const ClaimPlan& plan, const ClaimCells& cells) const {
-      const auto cell = cells.after ? plan.cells.find(cells.after->label) : plan.cells.end();
-      return cell != plan.cells.end() &&
-             std::any_of(cell->second.runs.begin(), cell->second.runs.end(), [&](const RunMeasure& run) {
-               return run.run.is_completed() && evidence_.counter(run, core::kGpuGflops).has_value();
-             });
-    }
-
-    static bool has_gpu(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
-      return std::any_of(cells.begin(), cells.end(), [&](const ClaimCell& cell) {
-        const std::vector<RunMeasure>& runs = plan.cells.at(cell.label).runs;
-        return std::any_of(runs.begin(), runs.end(),
-                           [](const RunMeasure& run) { return run.run.device && run.run.device->is_gpu; });
-      });
-    }
-
-    /// Explains a cell without a completed run, and whether it can be measured here at all.
-    bool explains_failure(const ClaimPlan& plan, const std::vector<ClaimCell>& cells) {
-      for (const ClaimCell& cell : cells) {
-        const CellMeasures& measures = plan.cells.at(cell.label);
-        const bool may_diverge = claim_.rule->metric == "stable_rate";
-        const auto has_ended = [&](const RunMeasure& run) {
-          return run.run.is_completed() || (may_diverge && run.run.is_evidence());
-        };
-        if (std::any_of(measures.runs.begin(), measures.runs.end(), has_ended)) continue;
-        entry_.reason = cell.label + " has not run yet: nanobench claims --measure continues";
-        for (const RunMeasure& run : measures.runs) {
-          if (!run.run.result) continue;
-          const core::RunOutcome outcome = run.run.result->outcome;
-          entry_.reason = cell.label + " " + enum_name(outcome) + ": " + run.run.result->message;
-          if (outcome == core::RunOutcome::kUnsupported || outcome == core::RunOutcome::kOutOfMemory)
-            entry_.verdict = LedgerVerdict::kNotMeasurable;
-        }
-        return true;
-      }
-      return false;
-    }
-
-    std::string sizes() const {
-      const std::optional<MeasureArm>& arm = claim_.measure.after ? claim_.measure.after : claim_.measure.before;
-      return claim_.measure.op + (arm->shapes.empty() ? "" : " ") + sizes_text(arm->shapes);
-    }
-
-    MeasuredNumber operation_number(const ClaimPlan& plan, const ClaimCell& cell) {
-      const std::vector<OperationRepetitions> runs =
-          evidence_.repetitions(plan.cells.at(cell.label), cell.operation->metric);
-      MeasuredNumber number = number_of(claim_.rule->form, runs);
-      if (cell.is_exact && number.value) number.is_exact = true;
-      std::size_t repetitions = 0;
-      for (const OperationRepetitions& run : runs) repetitions += std::max(run.before.size(), run.after.size());
-      entry_.by = cell.is_exact ? "counted"
-                                : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
-                                      nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
-      return number;
-    }
-
-    void add_side_number(const ClaimCell& cell) {
-      const ClaimPlan* plan = evidence_.plan_of({cell});
-      if (plan == nullptr) return;
-      const std::string& metric = cell.operation->metric;
-      const std::vector<OperationRepetitions> runs = evidence_.repetitions(plan->cells.at(cell.label), metric);
-      const std::string sizes = sizes_text(cell.operation->arms.back().shapes);
-      if (metric == claim_.rule->metric) {
-        entry_.also.push_back({sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form),
-                               number_of(claim_.rule->form, runs)});
-        return;
-      }
-      // Another quantity is reported for each arm, because a ratio is useless if it is 0 in one of them.
-      for (const auto& [form, arm] :
-           {std::pair(ablations::RuleForm::kBefore, "before"), std::pair(ablations::RuleForm::kAfter, "after")})
-        entry_.also.push_back({sizes + ": " + metric + " " + arm, number_of(form, runs)});
-    }
-
-    const Catalogue& catalogue_;
-    const Claim& claim_;
-    const ClaimEvidence& evidence_;
-    LedgerEntry entry_;
-  };
+  const Catalogue& catalogue_;
+  const Claim& claim_;
+  const ClaimEvidence& evidence_;
+  LedgerEntry entry_;
+};
 
 }  // namespace
 
