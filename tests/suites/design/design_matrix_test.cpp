@@ -205,17 +205,17 @@ TEST(DesignMatrix, ASweepTakesPathsAndFeatures) {
   EXPECT_NEAR(estimate(grid, "attention_skip", planted), 0.014, 1e-12);
 }
 
-/// 1000 and 1001 official steps are as many at this scale: one run, and one effect.
+/// A warm-up of 100 and one of 101 official steps are as long at this scale: one run, and one effect.
 TEST(DesignMatrix, ASweepHasOneEffectForCellsThatAreOneRun) {
   Json json = design_matrix_suite_of("sweep");
-  json["axes"] = Json::array({{{"path", "/schedule/num_steps"}, {"values", {1490, 1000, 1001}}}});
+  json["axes"] = Json::array({{{"path", "/schedule/muon_momentum/warmup_steps"}, {"values", {300, 100, 101}}}});
   const Matrix matrix = design_matrix_of(json);
   ASSERT_EQ(matrix.cells.size(), 3U);
   EXPECT_EQ(matrix.cells[1].config.digest(), matrix.cells[2].config.digest());
   ASSERT_EQ(matrix.contrasts.size(), 1U);
-  EXPECT_EQ(matrix.contrasts[0].effect, "num_steps=1000");
-  EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "num_steps=1001", {"num_steps=1000"})) << all_of(matrix.messages);
-  json["axes"][0]["values"] = {1000, 1001};
+  EXPECT_EQ(matrix.contrasts[0].effect, "warmup_steps=100");
+  EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "warmup_steps=101", {"warmup_steps=100"})) << all_of(matrix.messages);
+  json["axes"][0]["values"] = {100, 101};
   EXPECT_TRUE(design_matrix_of(json).contrasts.empty());
 }
 
