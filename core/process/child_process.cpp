@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/process/resource_limits.h"
 
 namespace nanobench::core {
@@ -21,7 +22,8 @@ namespace {
 constexpr int kNotStarted = 127;
 constexpr std::int64_t kGrowthDuringFork = std::int64_t{1} << 20;
 constexpr std::chrono::milliseconds kLookAtMemory{50};
-constexpr std::chrono::milliseconds kLongestStop{10};
+constexpr std::chrono::milliseconds kUsualStop{5};
+constexpr std::chrono::milliseconds kLongestStop{2000};
 constexpr useconds_t kStopLookUs = 20;
 
 std::int64_t milliseconds(const timeval& time) {
@@ -30,6 +32,13 @@ std::int64_t milliseconds(const timeval& time) {
 
 std::int64_t microseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
+}
+
+/// Whether the state of the process is "D".
+bool cannot_be_interrupted(pid_t pid) {
+  const std::string stat = read_beginning("/proc/" + std::to_string(pid) + "/stat").value_or("");
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end != std::string::npos && stat.compare(name_end + 2, 1, "D") == 0;
 }
 
 /// Pointers to the words and a final null; `words` remains the owner.
@@ -207,14 +216,15 @@ void ChildProcess::signal(int number) const {
 void ChildProcess::pause() const {
   if (pid_ <= 0 || exit_) return;
   signal(SIGSTOP);
-  const auto until = std::chrono::steady_clock::now() + kLongestStop;
-  do {
+  const auto began = std::chrono::steady_clock::now();
+  for (auto now = began; now < began + kLongestStop; now = std::chrono::steady_clock::now()) {
+    if (now > began + kUsualStop && cannot_be_interrupted(pid_)) return;
     siginfo_t info = {};
     // A stop is taken, an end is left for poll_exit().
     if (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG) != 0 || info.si_pid != 0) return;
     if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) return;
     usleep(kStopLookUs);
-  } while (std::chrono::steady_clock::now() < until);
+  }
 }
 
 Fd ChildProcess::exit_watch() const {

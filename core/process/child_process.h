@@ -93,8 +93,9 @@ class ChildProcess {
   pid_t group() const { return pid_; }
   /// Does nothing once the program has ended.
   void signal(int number) const;
-  /// Pauses what signal() reaches, and returns when the program itself has stopped or ended. A program that the kernel
-  /// does not stop in a hundredth of a second waits for one of its children that is paused already.
+  /// Pauses what signal() reaches, and returns when the program itself has stopped or ended. A program that cannot be
+  /// interrupted, because it waits for a child that is paused already or for a disk, counts as paused; so does one that
+  /// a busy machine gives no processor for two seconds.
   void pause() const;
   /// Continues what was paused.
   void resume() const { signal(SIGCONT); }

@@ -215,13 +215,13 @@ TEST(NamedFeatures, OfASuiteFileThatCannotActAreAnError) {
                "engine": {"mock": {}}, "features": )" +
            features + "}";
   };
-  shell.write("idle.json", file_with(R"(["rotary", "smear_gate", "mudd_connections"])"));
+  shell.write("idle.json", file_with(R"(["rotary", "smear_gate", "mudd"])"));
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"show", "idle.json"}, {"plan", "idle.json"}, {"run", "idle.json"}, {"hunt", "idle.json"}}) {
     const ProgramResult result = shell.run(command);
     EXPECT_EQ(result.exit_code, 2) << command[0] << result.out;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    for (const char* word : {"idle.json: /features: ", "smear_gate", "mudd_connections"})
+    for (const char* word : {"idle.json: /features: ", "smear_gate", "mudd"})
       EXPECT_NE(result.err.find(word), std::string::npos) << command[0] << ": " << result.err;
     EXPECT_EQ(result.err.find("rotary"), std::string::npos) << "rotary acts: " << result.err;
   }
