@@ -58,6 +58,13 @@ NB_ENUM_NAMES(AskedMetric, {AskedMetric::kLossAtPosition, "loss_at_position"},
               {AskedMetric::kLossByTokenFrequency, "loss_by_token_frequency"}, {AskedMetric::kHealth, "health"});
 using AskedMetrics = std::set<AskedMetric>;
 
+/// Whether it is a loss of tokens by group, which is reported by bucket (BucketsEvent).
+constexpr bool is_by_bucket(AskedMetric metric) {
+  return metric != AskedMetric::kHealth;
+}
+/// Those among `metrics` that are.
+AskedMetrics metrics_by_bucket(const AskedMetrics& metrics);
+
 /// Their names, in the order of the enumeration.
 std::vector<std::string> names_of(const AskedMetrics& metrics);
 /// The member "metrics", a list of names; none when it is absent. Throws LocatedError for a name that there is not.

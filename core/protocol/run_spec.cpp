@@ -40,6 +40,14 @@ std::vector<std::string> names_of(const AskedMetrics& metrics) {
   return names;
 }
 
+AskedMetrics metrics_by_bucket(const AskedMetrics& metrics) {
+  AskedMetrics found;
+  for (const AskedMetric metric : metrics) {
+    if (is_by_bucket(metric)) found.insert(metric);
+  }
+  return found;
+}
+
 AskedMetrics read_asked_metrics(JsonObject& object) {
   AskedMetrics metrics;
   for (const std::string& name : object.strings_or_empty("metrics")) {

@@ -28,10 +28,10 @@ std::vector<double> totals_of(const std::vector<double>& by_sequence) {
 }  // namespace
 
 TokenLossSums::TokenLossSums(const RunSpec& spec, std::size_t sequences)
-    : spec_(spec), val_shards_(opened(spec.val_shards)) {
+    : spec_(spec), metrics_(metrics_by_bucket(spec.metrics)), val_shards_(opened(spec.val_shards)) {
   if (spec.metrics.contains(AskedMetric::kLossByTokenFrequency))
     ranks_ = frequency_ranks(*opened(spec.train_shards), spec.config.model.vocab_size);
-  for (const AskedMetric metric : spec.metrics) {
+  for (const AskedMetric metric : metrics_) {
     sums_[metric].resize(sequences * kBuckets);
     counts_[metric].resize(sequences * kBuckets);
   }
@@ -59,7 +59,7 @@ std::vector<int> TokenLossSums::buckets_of(AskedMetric metric, const FetchedSequ
 void TokenLossSums::add(std::size_t index, const FetchedSequence& sequence, const at::Tensor& losses) {
   const at::Tensor values = losses.to(at::kCPU, at::kDouble).contiguous();
   const std::span<const double> nats(values.const_data_ptr<double>(), static_cast<std::size_t>(values.numel()));
-  for (const AskedMetric metric : spec_.metrics) {
+  for (const AskedMetric metric : metrics_) {
     const std::vector<int> buckets = buckets_of(metric, sequence);
     TORCH_CHECK(buckets.size() == nats.size(), "token losses: ", nats.size(), " losses of ", buckets.size(), " tokens");
     double* const sums = sums_.at(metric).data() + index * kBuckets;
@@ -72,7 +72,7 @@ void TokenLossSums::add(std::size_t index, const FetchedSequence& sequence, cons
 }
 
 void TokenLossSums::report(Communicator& communicator, MetricSink& sink, std::int64_t step) {
-  for (const AskedMetric metric : spec_.metrics) {
+  for (const AskedMetric metric : metrics_) {
     complete(communicator, sums_.at(metric));
     complete(communicator, counts_.at(metric));
     BucketsEvent event{.metric = enum_name(metric),

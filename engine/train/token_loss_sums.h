@@ -31,6 +31,7 @@ class TokenLossSums {
   std::vector<int> buckets_of(AskedMetric metric, const FetchedSequence& sequence) const;
 
   const RunSpec& spec_;
+  AskedMetrics metrics_;
   ShardList val_shards_;
   std::vector<std::int64_t> ranks_;                    ///< by token; empty unless asked for
   std::map<AskedMetric, std::vector<double>> sums_;    ///< by sequence, then bucket: losses

@@ -161,7 +161,7 @@ double Trainer::validate(std::int64_t step) {
   const std::vector<SequenceRef>& places = batches_.validation_places();
   OwnLosses own{.losses = {}, .places = share_.own(places), .count = places.size()};
   std::optional<TokenLossSums> sums;
-  if (step == config_.run.stop_after && !spec_.metrics.empty()) sums.emplace(spec_, places.size());
+  if (step == config_.run.stop_after && !metrics_by_bucket(spec_.metrics).empty()) sums.emplace(spec_, places.size());
   for (const std::size_t i : own.places) {
     const FetchedSequence sequence = batches_.validation_sequence(places[i]);
     const SequenceInput input = batches_.make_input(sequence, windows);

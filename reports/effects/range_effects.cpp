@@ -35,6 +35,7 @@ std::vector<JudgedBuckets> judge_buckets(const results::Store& store, const resu
                                          bool has_doublings) {
   std::vector<JudgedBuckets> judged;
   for (const auto& [metric, name] : enum_table(core::AskedMetric{})) {
+    if (!core::is_by_bucket(metric)) continue;
     PlanBuckets buckets = read_buckets(store, cells, metric);
     if (std::optional<RangeEffects> effects = judge_ranges(plan, cells, buckets, rules, has_doublings))
       judged.push_back({std::move(buckets), *std::move(effects)});

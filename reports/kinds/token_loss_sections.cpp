@@ -11,7 +11,8 @@ using core::AskedMetric;
 
 BucketWords words_of(AskedMetric metric) {
   switch (metric) {
-    case AskedMetric::kLossAtPosition: break;
+    case AskedMetric::kLossAtPosition:
+    case AskedMetric::kHealth: break;  // of no bucket
     case AskedMetric::kLossByDocumentLength:
       return {
           .title = "Loss by the length of the document", .axis = "tokens of the document", .last = "Long documents"};

@@ -102,7 +102,8 @@ void RunRecorder::on(const core::EvalEvent& event) {
 }
 
 void RunRecorder::on(const core::BucketsEvent& event) {
-  if (!enum_value<core::AskedMetric>(event.metric))
+  const std::optional<core::AskedMetric> asked = enum_value<core::AskedMetric>(event.metric);
+  if (!asked || !core::is_by_bucket(*asked))
     throw Error(ErrorCode::kDataLoss, "\"" + event.metric + "\" is no metric by bucket");
   const std::string metric = results::kValPrefix + event.metric;
   Track& means = track(metric);

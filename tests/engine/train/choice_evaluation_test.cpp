@@ -130,7 +130,7 @@ TEST(ChoiceScorer, FindsTheLossesOfASoftmaxByHand) {
     SCOPED_TRACE(folder.filename().string());
     RunSpec spec = golden_model_spec(folder);
     spec.config.precision.validation = ValidationPrecision::kFloat32;  // no rounding between logits and loss
-    spec.config.precision.cross_entropy = StoredPrecision::kFloat32;
+    spec.config.precision.cross_entropy = LossPrecision::kFloat32;
     if (spec.config.model.logit_cap.scale) continue;  // another cap; below
     const EvaluatedModel model(spec);
     const ChoiceItem item = some_item(model.config);
