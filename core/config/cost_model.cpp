@@ -364,10 +364,7 @@ class Counter {
     const ParameterStorage storage = config_.precision.parameters;
     double numbers = 0;
     for (const ParameterShape& parameter : parameters_) {
-      const bool has_master =
-          storage == ParameterStorage::kBfloat16Stochastic ||
-          (storage == ParameterStorage::kBfloat16Truncated && is_block_matrix(parameter.group, parameter.name));
-      if (has_master) numbers += as_double(parameter.numbers());
+      if (has_master(storage, parameter.group, parameter.name)) numbers += as_double(parameter.numbers());
     }
     return numbers;
   }

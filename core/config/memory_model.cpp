@@ -28,11 +28,11 @@ class StateCounter {
       const bool is_adam = group.type == OptimizerType::kAdam;
       const bool is_stored_short =
           (is_adam ? storage_of(parameter) : gate_storage(parameter)) == StoredPrecision::kBfloat16;
-      const bool has_master = config_.precision.parameters == ParameterStorage::kBfloat16Stochastic;
-      add(counts.parameters, parameter.numbers(), is_stored_short || has_master);
-      add(counts.gradients, parameter.numbers(), is_stored_short || has_master);
+      const bool has_copy = has_master(config_.precision.parameters, parameter.group, parameter.name);
+      add(counts.parameters, parameter.numbers(), is_stored_short || has_copy);
+      add(counts.gradients, parameter.numbers(), is_stored_short || has_copy);
       if (is_adam && (group.step_every > 1 || group.pause_steps > 0)) add(counts.gradients, parameter.numbers(), false);
-      if (has_master) add(counts.optimizer, parameter.numbers(), false);
+      if (has_copy) add(counts.optimizer, parameter.numbers(), false);
       if (is_adam) {
         const bool is_short = is_stored_short || config_.precision.adam_state == StoredPrecision::kBfloat16;
         add(counts.optimizer, 2 * updated_numbers(parameter.numbers()), is_short);

@@ -205,6 +205,15 @@ bool is_block_matrix(ParameterGroup group, const std::string& name) {
   return group == ParameterGroup::kHiddenMatrices && name.starts_with("blocks.") && !is_gate(name);
 }
 
+bool has_master(ParameterStorage storage, ParameterGroup group, const std::string& name) {
+  switch (storage) {
+    case ParameterStorage::kFloat32: return false;
+    case ParameterStorage::kBfloat16Stochastic: return true;
+    case ParameterStorage::kBfloat16Truncated: break;
+  }
+  return is_block_matrix(group, name);
+}
+
 std::string family_of(const std::string& name) {
   std::string family;
   for (std::size_t begin = 0; begin <= name.size();) {

@@ -46,6 +46,8 @@ std::string family_of(const std::string& name);
 bool is_gate(const std::string& name);
 /// Whether it is a matrix of attention or of an MLP, and not a gate.
 bool is_block_matrix(ParameterGroup group, const std::string& name);
+/// Whether the optimiser keeps a float32 copy of such a parameter (PrecisionConfig::parameters).
+bool has_master(ParameterStorage storage, ParameterGroup group, const std::string& name);
 
 /// The settings by which a parameter is trained: those of its family, or else of its group.
 const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,

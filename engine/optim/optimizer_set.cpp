@@ -62,8 +62,7 @@ std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const Opt
 std::vector<at::Tensor> parameters_with_masters(const Parameters& parameters, ParameterStorage storage) {
   std::vector<at::Tensor> tensors;
   for (const Parameter& parameter : parameters.all()) {
-    if (storage == ParameterStorage::kBfloat16Stochastic || is_block_matrix(parameter.group, parameter.name))
-      tensors.push_back(parameter.tensor);
+    if (has_master(storage, parameter.group, parameter.name)) tensors.push_back(parameter.tensor);
   }
   return tensors;
 }

@@ -53,19 +53,21 @@ TrainConfig of_steps(std::int64_t steps) {
   return config;
 }
 
-/// A step takes 40 tokens of a shard. In one of 115, ranks 0 to 2 have a third read, and rank 3 has none.
+/// A step takes 40 tokens, and a rank leaves a shard that has fewer than 41 from its own position on: in one of 85 at
+/// the second step rank 3 does, from 70 on, and rank 0 does not.
 TEST(ComparePositions, TheyDifferWhereRanksLeaveAShardApart) {
   const TestFolder folder;
-  const ShardList shards = shards_of(folder, {115, 200});
-  const PositionComparison inside = compare_positions(of_steps(2), shards);
+  const ShardList shards = shards_of(folder, {85, 200});
+  const PositionComparison inside = compare_positions(of_steps(1), shards);
   EXPECT_TRUE(inside.is_same);
   EXPECT_FALSE(inside.leaves_first_shard);
-  EXPECT_FALSE(compare_positions(of_steps(3), shards).is_same);
+  EXPECT_FALSE(compare_positions(of_steps(2), shards).is_same);
 }
 
+/// In one of 115 all have enough at the second step, and none at the third.
 TEST(ComparePositions, TheyAreTheSameWhereRanksLeaveAShardTogether) {
   const TestFolder folder;
-  const ShardList shards = shards_of(folder, {85, 85});
+  const ShardList shards = shards_of(folder, {115, 115});
   const PositionComparison comparison = compare_positions(of_steps(7), shards);
   EXPECT_TRUE(comparison.is_same);
   EXPECT_TRUE(comparison.leaves_first_shard);
