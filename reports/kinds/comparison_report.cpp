@@ -492,8 +492,9 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   for (Section& section : token_loss_sections(plan, judged, options.has_charts))
     document.sections.push_back(std::move(section));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
-  if (has_all)
+  if (options.has_provenance) {  // a page has them as data of its charts
     for (Section& section : bucket_sections(plan, judged)) document.sections.push_back(std::move(section));
+  }
   const auto add_background = [&](std::optional<Section> section) {
     if (!section) return;
     section->is_background = true;
