@@ -410,7 +410,9 @@ class Judge {
       entry_.reason = doubt;
     }
     if (!entry_.measured.value) {
-      entry_.verdict = LedgerVerdict::kInconclusive;
+      const bool is_unasked = entry_.reason.empty() && !ablations::asked_metrics(claim_).empty();
+      entry_.verdict = is_unasked ? LedgerVerdict::kNotMeasured : LedgerVerdict::kInconclusive;
+      if (is_unasked) entry_.reason = "its runs were not asked for the metric: nanobench claims --measure does it";
       if (entry_.reason.empty()) entry_.reason = "no run reports the metric";
     }
     for (const ClaimCell& cell : cells.also) add_side_number(cell);

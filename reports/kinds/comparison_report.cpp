@@ -515,8 +515,9 @@ Document comparison_report(const results::Store& store, const results::PlanRecor
   if (std::optional<Section> health = health_section(cell_health(store, cells), has_parts))
     document.sections.push_back(std::move(*health));
   if (options.has_charts) arrange_page(document, store, plan, cells, table, effects);
-  if (has_all)
+  if (options.has_provenance) {  // a page has them as data of its charts
     for (Section& section : bucket_sections(plan, judged)) document.sections.push_back(std::move(section));
+  }
   const auto add_background = [&](std::optional<Section> section) {
     if (!section) return;
     section->is_background = true;

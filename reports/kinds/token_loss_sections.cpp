@@ -57,7 +57,7 @@ Table change_table(const results::PlanRecord& plan, const PlanBuckets& buckets, 
   return table;
 }
 
-/// "Long positions are those of 256 on: 27 % of the targets. Val loss there: better with a, b; open for 2 changes."
+/// "Long positions are those of 256 on: 27 % of the targets. Val loss there: better with a, b; open for 2 effects."
 std::string answer_of(const results::PlanRecord& plan, const PlanBuckets& buckets, const RangeEffects& effects) {
   std::vector<std::string> better, worse, same;
   std::size_t open = 0;
@@ -81,7 +81,7 @@ std::string answer_of(const results::PlanRecord& plan, const PlanBuckets& bucket
   if (!better.empty()) parts.push_back("better with " + joined(better));
   if (!worse.empty()) parts.push_back("worse with " + joined(worse));
   if (!same.empty()) parts.push_back("unchanged by " + joined(same));
-  if (open > 0) parts.push_back("open for " + counted(static_cast<std::int64_t>(open), "change"));
+  if (open > 0) parts.push_back("open for " + counted(static_cast<std::int64_t>(open), "effect"));
   return std::string(words_of(buckets.metric).last) + " are those of " + range_text(effects.last) + ": " +
          format_fixed(100.0 * last / all, 0) + " % of the targets." +
          (parts.empty() ? "" : " Val loss there: " + joined(parts, "; ") + ".");

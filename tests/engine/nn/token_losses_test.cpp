@@ -37,8 +37,9 @@ RunSpec model_spec(const std::filesystem::path& folder, const std::string& dtype
 
 /// A model with its first validation sequence.
 struct Model {
-  explicit Model(const RunSpec& spec)
-      : gpt(spec.config, spec.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat),
+  explicit Model(const RunSpec& from)
+      : spec(from),
+        gpt(spec.config, spec.dtype == Dtype::kFloat64 ? at::kDouble : at::kFloat),
         batches(spec, gpt.dtype(), RankShare(spec.config.data.ranks, 0, 1)) {
     gpt.parameters().assign(read_safetensors(*spec.init_file), *spec.init_file);
     const StepWindows windows = step_windows(spec.config.attention, spec.config.schedule, 0);
@@ -46,6 +47,7 @@ struct Model {
       gpt.follow_windows(window_history(spec.config.attention, spec.config.schedule, 0));
     input = batches.make_input(batches.validation_sequence(batches.validation_places().front()), windows);
   }
+  RunSpec spec;  ///< the others keep references to it
   GPT gpt;
   BatchSource batches;
   SequenceInput input;
