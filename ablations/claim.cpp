@@ -246,7 +246,7 @@ constexpr ClaimMetric kMetrics[] = {
     {kCells, "time_to_target_s", "s", kPositive, "training clock when the validation loss first reaches the target"},
     {kCells, "peak_bytes", "bytes", kPositive, "peak memory of the process"},
     {kCells, "share_of_peak", "1", kFraction,
-     "the model's arithmetic per second over the machine's fastest matrix products"},
+     "the model's arithmetic per second over the machine's fastest matrix products", false, true},
     {kCells, "different_losses", "steps", kPositive,
      "steps whose training loss differs in any bit, same seed, over all seeds", true},
     {kCells, "share_of_saved_time", "1", kPositive,
