@@ -252,7 +252,7 @@ constexpr ClaimMetric kMetrics[] = {
     {kCells, "stable_rate", "1", kPositive,
      "largest factor on all learning rates, of 1 to 128, up to which a seed does not diverge"},
     {kCells, "share_of_peak", "1", kFraction,
-     "the model's arithmetic per second over the machine's fastest matrix products"},
+     "the model's arithmetic per second over the machine's fastest matrix products", false, true},
     {kCells, "different_losses", "steps", kPositive,
      "steps whose training loss differs in any bit, same seed, over all seeds", true},
     {kCells, "share_of_saved_time", "1", kPositive,

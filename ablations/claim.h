@@ -105,7 +105,7 @@ struct ClaimMetric {
   MetricRange range;
   const char* text;
   bool is_of_pair = false;  ///< compares the two arms itself; used only with RuleForm::kPair
-  bool is_of_gpu = false;   ///< only runs on a GPU report it
+  bool is_of_gpu = false;   ///< only runs on a GPU can be judged by it
 };
 
 std::span<const ClaimMetric> claim_metrics();
