@@ -36,10 +36,9 @@ std::string with_own_runs(const char* sql) {
 }
 
 constexpr std::array kRules = {
-    Rule{
-        "final_loss", "A completed run that trained has a final validation loss.",
-        "SELECT 'run ' || id FROM runs WHERE outcome = 'completed' AND engine NOT IN ('command', 'evaluation') AND "
-        "final_val_loss IS NULL"},
+    Rule{"final_loss", "A completed run that trained has a final validation loss.",
+         "SELECT 'run ' || id FROM runs WHERE outcome = 'completed' AND engine NOT IN ('command', 'evaluation') AND "
+         "final_val_loss IS NULL"},
     Rule{"complete_steps", "A completed run has the loss of each of its steps.",
          "SELECT 'run ' || id || ': ' || n || ' of ' || steps FROM (SELECT id, steps, (SELECT count(*) FROM samples "
          "WHERE run_id = own.id AND metric = 'train/loss') AS n FROM own) WHERE n IS NOT steps"},
