@@ -32,6 +32,8 @@ NOT_RUN = {
     "nanobench wheel": "builds a package: tests/package",
     "nanobench deb": "builds a package: tests/package",
     "nanobench COMMAND": "a pattern",
+    "nanobench evaluate": "needs weights of trained models: tests/evaluation",
+    "nanobench run speedrun_history --keep-weights": "trains models: tests/evaluation",
     "pip install": "needs a wheel: tests/package",
     "source <(nanobench completion zsh)": "needs zsh: completion_test",
     "nanobench compare 3f2a91c 88d0e1b": "needs results of two revisions: compare_command_test",

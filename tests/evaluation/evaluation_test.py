@@ -122,10 +122,12 @@ class Evaluation(unittest.TestCase):
             [row["accuracy"] for row in report["tables"]["accuracy_generated"]], [row["accuracy"] for row in table]
         )
         self.run_program("db", "check")
-        (file,) = (self.folder / "results.db.weights/run-1").glob("*.safetensors")
+        run, cell, seed = self.rows(
+            "SELECT id, cell, seed FROM runs WHERE suite = ? ORDER BY id LIMIT 1", suite["name"]
+        )[0]
+        (file,) = (self.folder / f"results.db.weights/run-{run}").glob("*.safetensors")
         single = json.loads(self.run_program("evaluate", str(file), "--task", "generated:60", "--json", "--quiet"))
         (row,) = single["tables"]["accuracy_generated"]
-        cell, seed = self.rows("SELECT cell, seed FROM runs WHERE id = 1")[0]
         self.assertAlmostEqual(row["accuracy"]["value"], sum(own[cell, seed].values()) / 60, places=12)
 
 

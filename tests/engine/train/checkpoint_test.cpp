@@ -36,7 +36,8 @@ Trajectory trajectory_of(const EventLog& log) {
     if (const auto* step = std::get_if<StepEvent>(&event)) trajectory.training.emplace_back(step->step, step->loss);
     if (const auto* eval = std::get_if<EvalEvent>(&event)) trajectory.validation.emplace_back(eval->step, eval->loss);
     const auto* counter = std::get_if<CounterEvent>(&event);
-    if (counter != nullptr && (counter->name.starts_with("cost/") || counter->name.starts_with("communication/")))
+    if (counter == nullptr || counter->name.starts_with("communication/ms_per_step/")) continue;
+    if (counter->name.starts_with("cost/") || counter->name.starts_with("communication/"))
       trajectory.counters[counter->name] = counter->value;
   }
   return trajectory;
@@ -51,7 +52,9 @@ std::map<std::string, std::string> content_of(const fs::path& file) {
   std::map<std::string, std::string> content;
   for (const auto& [name, tensor] : read_safetensors(file)) {
     if (name == "trainer/clock_ms" || name == "trainer/events") continue;
-    content[name] = {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+    // Behind its ten counts the meter of the communication has times.
+    const std::size_t bytes = name == "trainer/communication" ? 10 * sizeof(double) : tensor.nbytes();
+    content[name] = {static_cast<const char*>(tensor.const_data_ptr()), bytes};
   }
   return content;
 }

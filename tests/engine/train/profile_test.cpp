@@ -29,10 +29,15 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
+/// All counters but those of the process's memory, which no configuration determines.
 std::map<std::string, double> counters_of(const EventLog& log) {
   std::map<std::string, double> counters;
   for (const RunEvent& event : log.events) {
-    if (const auto* counter = std::get_if<CounterEvent>(&event)) counters[counter->name] = counter->value;
+    const auto* counter = std::get_if<CounterEvent>(&event);
+    if (counter == nullptr) continue;
+    const std::string& name = counter->name;
+    const bool is_resident = name == "memory/before_model_bytes" || name == "memory/training_bytes";
+    if (!is_resident) counters[name] = counter->value;
   }
   return counters;
 }
