@@ -100,7 +100,7 @@ TEST(EvaluateCommand, ComparesModelsItemByItemAndSaysWhatIsNext) {
       shell.run({"evaluate", "a.safetensors", "b.safetensors", "--task", "generated:4", "--json"},
                 engine_that_answers(shell, "1010"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const core::Json& changes = json_of(result).at("tables").at("accuracy_changes_generated");
+  const core::Json changes = json_of(result).at("tables").at("accuracy_changes_generated");
   ASSERT_EQ(changes.size(), 2U) << "by sum and by mean";
   EXPECT_EQ(changes.at(0).at("reference"), "a.safetensors");
   EXPECT_EQ(changes.at(0).at("better"), 0);

@@ -91,7 +91,7 @@ TEST(SlurmPlan, DamageIsSaid) {
   elsewhere["runs"][0]["cell"] = 9;
   EXPECT_THROW(read_plan(elsewhere, "plan.json"), Error);
   Json newer = whole;
-  newer["format"] = 2;
+  newer["format"] = 3;
   EXPECT_THROW(read_plan(newer, "plan.json"), Error);
 }
 
