@@ -36,8 +36,20 @@ TEST(Quantity, TimesHaveUnitsAndANumberAloneIsSeconds) {
   EXPECT_DOUBLE_EQ(parse("10"), 10.0);
   EXPECT_DOUBLE_EQ(parse("10s"), 10.0);
   EXPECT_DOUBLE_EQ(parse("2min"), 120.0);
-  EXPECT_DOUBLE_EQ(parse("1.5h"), 5400.0);
-  expect_refused(parse, {"", "s", "0s", "1.5 h", "50ms", "3h", "-1s", "10 seconds", "10d"});
+  EXPECT_DOUBLE_EQ(parse("1.5 h"), 5400.0);
+  EXPECT_DOUBLE_EQ(parse("1h30min"), 5400.0);
+  expect_refused(parse, {"", "s", "0s", "1h 30min", "50ms", "3h", "-1s", "10 seconds", "10d"});
+}
+
+TEST(Quantity, ADurationHasAUnit) {
+  EXPECT_EQ(parse_duration("90s", "--budget"), 90.0);
+  EXPECT_EQ(parse_duration("10min", "--budget"), 600.0);
+  EXPECT_EQ(parse_duration("2m", "--budget"), 120.0);
+  EXPECT_EQ(parse_duration("1.5h", "--budget"), 5400.0);
+  EXPECT_EQ(parse_duration("1h30min", "--budget"), 5400.0);
+  for (const char* const text :
+       {"", "10", "0s", "0", "-5min", "min", "10 min", "10sec", "1..5h", "1h30", "nan", "1e3s", "99999999h", "10MIN"})
+    EXPECT_THROW(parse_duration(text, "--budget"), core::Error) << text;
 }
 
 TEST(Quantity, AnEffectToDetectSaysWhatItIsAnEffectOn) {

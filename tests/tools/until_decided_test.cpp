@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "tests/tools/refusals.h"
-#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {
@@ -24,17 +23,6 @@ int most_seeds(const core::Json& report) {
   for (const core::Json& row : report.at("tables").at("rows"))
     most = std::max(most, row.at("n").at("completed").get<int>());
   return most;
-}
-
-TEST(Duration, HasAUnit) {
-  EXPECT_EQ(parse_duration("90s", "--budget"), 90.0);
-  EXPECT_EQ(parse_duration("10min", "--budget"), 600.0);
-  EXPECT_EQ(parse_duration("2m", "--budget"), 120.0);
-  EXPECT_EQ(parse_duration("1.5h", "--budget"), 5400.0);
-  EXPECT_EQ(parse_duration("1h30min", "--budget"), 5400.0);
-  for (const char* const text :
-       {"", "10", "0s", "0", "-5min", "min", "10 min", "10sec", "1..5h", "1h30", "nan", "1e3s", "99999999h", "10MIN"})
-    EXPECT_THROW(parse_duration(text, "--budget"), core::Error) << text;
 }
 
 TEST(Budget, BadOnesAreOneSentence) {

@@ -335,7 +335,7 @@ void add_bisect_command(CLI::App& app, Session& session) {
   add_search_options(*command, *options);
   add_gate_policy_options(*command, options->policy);
   command->get_option("--alpha")->description(
-      "Chance of a wrong answer of the whole bisection (default: 0.05); tests share it");
+      "Chance of a wrong answer of the whole bisection (default: 5%); tests share it");
   command->add_flag("--calibrated", options->is_calibrated,
                     "Widen the margins to what this machine's noise requires (nanobench calibrate)");
   command->add_flag("--fresh", options->run.is_fresh, "Run finished runs again");

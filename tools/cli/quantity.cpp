@@ -57,6 +57,15 @@ std::optional<double> seconds_in(std::string text) {
   }
 }
 
+/// The same, or a number without a unit, which is seconds. A single number may have a blank before its unit.
+std::optional<double> number_or_seconds_in(const std::string& text) {
+  const auto parts = number_with_unit(text);
+  if (!parts) return std::nullopt;
+  if (parts->unit.empty()) return parts->value;
+  const std::size_t blank = text.find(' ');
+  return seconds_in(blank == std::string::npos ? text : text.substr(0, blank) + parts->unit);
+}
+
 }  // namespace
 
 double parse_share(const std::string& text, const std::string& option, QuantityRange range) {
@@ -68,8 +77,7 @@ double parse_share(const std::string& text, const std::string& option, QuantityR
 }
 
 double parse_seconds(const std::string& text, const std::string& option, QuantityRange range) {
-  const auto alone = number_with_unit(text);
-  const std::optional<double> value = alone && alone->unit.empty() ? std::optional(alone->value) : seconds_in(text);
+  const std::optional<double> value = number_or_seconds_in(text);
   if (value && *value >= range.low && *value <= range.high) return *value;
   refuse(option, text,
          "a time from " + number(range.low) + "s to " + number(range.high) + "s, such as 500ms, 10s or 2min");

@@ -271,10 +271,11 @@ TEST(Matrix, TheSuitesOfThisFolderResolve) {
       suite.scale = scale;
       const Matrix matrix = make_matrix(suite, catalogue());
       std::map<std::string, std::string>
-          labels;  // by digest; two records may be one configuration, and then it is said
+          labels;  // by digest and kernels; two records may be one configuration, and then it is said
       for (const Cell& cell : matrix.cells) {
         if (cell.arm > 0) continue;
-        const auto [twin, is_new] = labels.emplace(config_digest(cell), cell.label);
+        const std::string kernels = cell.kernels ? core::to_string(*cell.kernels) : "";
+        const auto [twin, is_new] = labels.emplace(config_digest(cell) + kernels, cell.label);
         EXPECT_TRUE(is_new || says(matrix, MessageKind::kSameRun, cell.label, {" as " + twin->second}))
             << name << " at " << scale << ": " << cell.label << " and " << twin->second << " are the same";
       }
