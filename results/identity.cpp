@@ -79,6 +79,12 @@ std::string plan_digest(const NewPlan& plan) {
   return digest_of(json);
 }
 
+std::string digest_in_turn(const std::vector<std::string>& plan_digests, std::size_t place) {
+  std::string text = "turn " + std::to_string(place);
+  for (const std::string& digest : plan_digests) text += " " + digest;
+  return core::digest_of(text);
+}
+
 namespace former {
 
 std::string plan_digest(const NewPlan& plan) {

@@ -21,6 +21,9 @@ std::string stored_config_digest(const std::string& config);
 
 /// Identity of a plan, computed from its values. Sentences for people and the command line are not part of it.
 std::string plan_digest(const NewPlan& plan);
+/// Identity of a plan that only runs of its own answer (NewPlan is stored under it): its place among the plans that run
+/// in turn, of these digests. With another counterpart, or run alone, it is a different plan.
+std::string digest_in_turn(const std::vector<std::string>& plan_digests, std::size_t place);
 
 /// The identities in stores of schema 2 and in baseline files of version 1, which covered every setting. Needed to read
 /// those.

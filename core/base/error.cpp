@@ -1,5 +1,7 @@
 #include "core/base/error.h"
 
+#include <new>
+
 namespace nanobench::core {
 
 const char* to_string(ErrorCode code) {
@@ -19,6 +21,13 @@ const char* to_string(ErrorCode code) {
 void throw_check_failure(const char* expression, const char* file, int line, const std::string& message) {
   throw Error(ErrorCode::kInternal,
               std::string(file) + ":" + std::to_string(line) + ": " + message + " (failed: " + expression + ")");
+}
+
+int exit_code_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kExitUsage;
+  const auto* own = dynamic_cast<const Error*>(&error);
+  if (own == nullptr || own->code() == ErrorCode::kInternal) return kExitBug;
+  return own->code() == ErrorCode::kIncomplete ? kExitIncomplete : kExitUsage;
 }
 
 }  // namespace nanobench::core

@@ -2,6 +2,7 @@
 /// Thread-safe: no state.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,6 +46,10 @@ inline constexpr int kExitIncomplete = 4;     ///< a cell failed, so the evidenc
 inline constexpr int kExitNotComparable = 5;  ///< no baseline, or one from another machine, scale or data set
 inline constexpr int kExitBug = 70;           ///< a bug in nanobench
 inline constexpr int kExitInterrupted = 130;
+
+/// Of a program that ends because of `error`: kExitIncomplete, kExitUsage, or kExitBug for kInternal and for what is no
+/// Error. Too little memory is no bug.
+int exit_code_of(const std::exception& error);
 
 /// Rethrows the Error being handled if it is a bug in nanobench (kInternal), which no caller may ignore.
 inline void rethrow_internal(const Error& error) {

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
     const bool is_full =
         !b.in.masks_full_tiles && key + 15 <= query && facts_of(i).first_key[last_query - query] <= key;
     const float scale_log2 = b.in.scale * kLog2E;
-    if (is_full) {
+    if (is_taken(is_full)) {
       weigh_columns<false>(scores, facts_of(i), scale_log2, key + lane_id() / 4, query);
     } else {
       weigh_columns<true>(scores, facts_of(i), scale_log2, key + lane_id() / 4, query);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
     multiply_rows(scores, queries, row, key_tile(i));
     multiply_rows(products, gradients, row, value_tile(i));
     const float scale_log2 = b.in.scale * kLog2E;
-    if (!b.in.masks_full_tiles && key + kRows - 1 <= query && first_of_last <= key) {
+    if (is_taken(!b.in.masks_full_tiles && key + kRows - 1 <= query && first_of_last <= key)) {
       weigh_rows<false>(scores, rows, scale_log2, key);
     } else {
       weigh_rows<true>(scores, rows, scale_log2, key);

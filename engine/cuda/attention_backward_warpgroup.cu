@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, 1) differentiate_keys_in_warpgroups(
     start_scores(scores, products, layout, group_row, i);
     wgmma_wait<1>();
     const float scale_log2 = b.in.scale * kLog2E;
-    if (!b.in.masks_full_tiles && key + 15 <= query && facts.first_key[last_query - query] <= key) {
+    if (is_taken(!b.in.masks_full_tiles && key + 15 <= query && facts.first_key[last_query - query] <= key)) {
       weigh_columns<false>(scores, facts, scale_log2, key + lane_id() / 4, query);
     } else {
       weigh_columns<true>(scores, facts, scale_log2, key + lane_id() / 4, query);
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(kThreads, 1) differentiate_queries_in_warpgrou
     start_scores(scores, products, layout, group_row, i);
     wgmma_wait<1>();
     const float scale_log2 = b.in.scale * kLog2E;
-    if (!b.in.masks_full_tiles && key + kScoreColumns - 1 <= query && first_of_last <= key) {
+    if (is_taken(!b.in.masks_full_tiles && key + kScoreColumns - 1 <= query && first_of_last <= key)) {
       weigh_rows<false>(scores, rows, scale_log2, key);
     } else {
       weigh_rows<true>(scores, rows, scale_log2, key);

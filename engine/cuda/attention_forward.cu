@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads)
     Scores<L> scores;
     compute_scores<L>(scores, queries, row, key_tile(i));
     const bool is_full = !in.masks_full_tiles && key + L::kKeys - 1 <= query && first_of_last <= key;
-    if (!is_full) mask_scores<L>(scores, in.mask, shape.length, query + lane_id() / 4, key);
+    if (is_taken(!is_full)) mask_scores<L>(scores, in.mask, shape.length, query + lane_id() / 4, key);
     weigh<L>(scores, rows, in.scale * kLog2E);
     add_values<L>(rows, scores, value_tile(i));
   }

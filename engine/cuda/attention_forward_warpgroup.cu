@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     if (sees_tile(i)) {
       const int key = key_of(i);
-      if (in.masks_full_tiles || !group.sees_all(key, L::kKeys)) {
+      if (is_taken(in.masks_full_tiles || !group.sees_all(key, L::kKeys))) {
         mask_scores<L>(scores, in.mask, shape.length, block_query + row + lane_id() / 4, key);
       }
       weigh<L>(scores, rows, in.scale * kLog2E);

@@ -46,6 +46,10 @@ __device__ inline float unpack_high(std::uint32_t packed) {
   return __uint_as_float(packed & 0xffff0000U);
 }
 
+__device__ inline bool is_taken(bool condition) {
+  return condition;
+}
+
 template <class Vector>
 __device__ inline Vector load_vector(const void* from) {
   return *static_cast<const Vector*>(from);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/input_file.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "results/metric.h"
@@ -53,6 +55,7 @@ class BenchRunner {
   }
 
   BenchResult run() {
+    check_inputs();
     run_once("setup", &BenchCell::setup);
     warm_up();
     measure();
@@ -66,6 +69,14 @@ class BenchRunner {
 
  private:
   bool is_interrupted() const { return interrupts_.count() > 0; }
+
+  /// A pipe would make us wait until somebody writes to it.
+  void check_inputs() const {
+    for (const BenchCell& cell : bench_.cells) {
+      const std::string& input = cell.command.input;
+      if (!input.empty() && !std::filesystem::is_character_file(input)) core::InputFile{input};
+    }
+  }
 
   TimedResult run_command(const TimedCommand& command, int earlier_signals = 0) {
     return run_timed(

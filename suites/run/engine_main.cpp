@@ -22,7 +22,7 @@ int engine_main(const std::string& name, const std::vector<std::string>& argumen
     return run(core::read_run_spec(core::read_json_file(spec_file), spec_file), events_fd);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
-    return 2;
+    return core::exit_code_of(error);
   }
 }
 

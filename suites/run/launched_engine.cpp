@@ -181,7 +181,7 @@ int launched_engine_main(const std::vector<std::string>& arguments) {
     return run(parse(arguments));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "launched engine: %s\n", error.what());
-    return 2;
+    return core::exit_code_of(error);
   }
 }
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <set>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/hardware/processors.h"
+#include "results/identity.h"
 #include "suites/design/external_suite.h"
 #include "suites/run/interrupt.h"
 #include "suites/run/pilot.h"
@@ -23,23 +23,17 @@ bool is_finished(const results::Store& store, const results::PlanRecord& plan) {
                      [&](const results::PlanLine& line) { return evidence_of(store, line).has_value(); });
 }
 
-/// A plan with its own evidence is stored under a digest of its place among the plans that run in turn. With another
-/// counterpart, or run alone, it is a different plan.
-std::string digest_in_turn(const std::vector<const Plan*>& plans, std::size_t place) {
-  std::string text = "turn " + std::to_string(place);
-  for (const Plan* plan : plans) text += " " + plan->digest;
-  return core::digest_of(text);
-}
-
 /// The plans' ids in the store: either all plans are continued or all are new.
 std::vector<std::int64_t> enter_plans(const std::vector<const Plan*>& plans, results::Store& store,
                                       const RunnerOptions& options) {
   std::vector<results::NewPlan> rows;
   bool is_new = true;
+  std::vector<std::string> digests;
+  for (const Plan* plan : plans) digests.push_back(plan->digest);
   for (std::size_t place = 0; place < plans.size(); ++place) {
     results::NewPlan& row = rows.emplace_back(stored_plan(*plans[place], options.argv));
     if (!options.is_own_evidence) continue;
-    row.digest = digest_in_turn(plans, place);
+    row.digest = results::digest_in_turn(digests, place);
     const std::optional<results::PlanRecord> last = store.find_plan(row.digest);
     is_new = is_new && last && is_finished(store, *last);
   }

@@ -175,7 +175,7 @@ int slurm_task_main(const std::vector<std::string>& arguments) {
     return Task(arguments[0], std::stoul(arguments[1])).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "nanobench: %s\n", error.what());
-    return core::kExitUsage;
+    return core::exit_code_of(error);
   }
 }
 

@@ -1,5 +1,7 @@
 // A runner of today and an engine that was released before: older_engine.py refuses what it does not know.
+#include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "results/metric.h"
 #include "runner_fixture.h"
@@ -66,33 +68,61 @@ TEST_F(OlderEngineTest, RunsInTurnWithAnEngineOfToday) {
     EXPECT_EQ(before.cells[i].config_digest, now.cells[i].config_digest);
 }
 
-/// It is rebuilt while its first run computes.
-TEST_F(OlderEngineTest, ARebuildDuringASuiteEndsIt) {
-  const std::filesystem::path program = file().parent_path() / "engine.sh";
-  std::ofstream(program) << "#!/bin/sh\nexec " << NANOBENCH_SOURCE_DIR
-                         << "/tests/fault/older_engine.py --without '' \"$@\"\n";
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  const Engine engine = native_engine(program);
-  Plan plan = plan_of(engine, 0);
-  plan.engine.version_of_run = [&, runs = 0](const std::string& executed) mutable {
-    const std::string version = engine.version_of_run(executed);
-    if (runs++ == 0) std::ofstream(program, std::ios::app) << "# rebuilt\n";
-    return version;
-  };
-  results::Store store(file());
-  try {
-    run_plan(plan, store, {}, observer_);
-    ADD_FAILURE() << "it did not end";
-  } catch (const core::Error& error) {
-    EXPECT_EQ(error.code(), core::ErrorCode::kIncomplete);
-    EXPECT_NE(std::string(error.what()).find("engine.sh changed after the suite began"), std::string::npos)
-        << error.what();
+class RebuiltEngineTest : public OlderEngineTest {
+ protected:
+  std::filesystem::path program() const { return file().parent_path() / "engine"; }
+
+  enum class Rebuild { kBeforeItIsRead, kAfterwards };
+
+  /// Runs two cells by `engine`, of which `rebuild` makes another one while the first cell computes: before or after
+  /// the runner reads what is executed.
+  void expect_end(const Engine& engine, Rebuild when, const std::function<void()>& rebuild) {
+    Plan plan = plan_of(engine, 0);
+    plan.engine.version_of_run = [&, runs = 0](const std::string& executed) mutable {
+      const bool is_first = runs++ == 0;
+      if (is_first && when == Rebuild::kBeforeItIsRead) rebuild();
+      const std::string version = engine.version_of_run(executed);
+      if (is_first && when == Rebuild::kAfterwards) rebuild();
+      return version;
+    };
+    results::Store store(file());
+    try {
+      run_plan(plan, store, {}, observer_);
+      ADD_FAILURE() << "it did not end";
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.code(), core::ErrorCode::kIncomplete);
+      EXPECT_NE(std::string(error.what()).find("engine changed after the suite began"), std::string::npos)
+          << error.what();
+    }
+    const std::vector<results::RunRecord> runs = store.runs();
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_TRUE(runs[0].is_completed()) << runs[0].result->message;
+    EXPECT_EQ(enum_name(runs[1].result->outcome), "interrupted");
+    EXPECT_EQ(store.run_facts(runs[0].id).at(results::kEngineVersion), engine.version) << "it was executed before";
   }
-  const std::vector<results::RunRecord> runs = store.runs();
-  ASSERT_EQ(runs.size(), 2U);
-  EXPECT_TRUE(runs[0].is_completed()) << runs[0].result->message;
-  EXPECT_EQ(enum_name(runs[1].result->outcome), "interrupted");
-  EXPECT_EQ(store.run_facts(runs[0].id).at(results::kEngineVersion), engine.version);
+};
+
+TEST_F(RebuiltEngineTest, AScriptEndsTheSuite) {
+  std::ofstream(program()) << "#!/bin/sh\nexec " << NANOBENCH_SOURCE_DIR
+                           << "/tests/fault/older_engine.py --without '' \"$@\"\n";
+  std::filesystem::permissions(program(), std::filesystem::perms::owner_all);
+  expect_end(native_engine(program()), Rebuild::kAfterwards,
+             [&] { std::ofstream(program(), std::ios::app) << "# rebuilt\n"; });
+}
+
+/// The build replaces the file by another one: what the process executes has no name any more.
+TEST_F(RebuiltEngineTest, AProgramThatIsReplacedEndsTheSuite) {
+  const std::filesystem::path python = std::filesystem::canonical("/usr/bin/python3");
+  std::filesystem::copy_file(python, program());
+  Engine engine = native_engine(program());
+  engine.command.insert(engine.command.end(),
+                        {std::string(NANOBENCH_SOURCE_DIR) + "/tests/fault/older_engine.py", "--without", ""});
+  expect_end(engine, Rebuild::kBeforeItIsRead, [&] {
+    const std::filesystem::path made = file().parent_path() / "engine.new";
+    std::filesystem::copy_file(python, made);
+    std::ofstream(made, std::ios::app | std::ios::binary) << "rebuilt";
+    std::filesystem::rename(made, program());
+  });
 }
 
 }  // namespace

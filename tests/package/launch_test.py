@@ -222,6 +222,8 @@ class Commands(unittest.TestCase):
             ("list suites", False),
             ("report --format md", False),
             ("doctor", False),
+            ("hunt --base record:17", True),
+            ("evaluate record18 --task generated", True),
             ("claims", False),
             ("claims --measure", True),
             ("run speedrun_history", True),

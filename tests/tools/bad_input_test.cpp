@@ -217,6 +217,7 @@ TEST(BadFile, ANamedPipeIsRefusedWhereverAFileIsRead) {
                                                           {"report", "--db", pipe},
                                                           {"run", "s.json", "--data", "text:" + pipe},
                                                           {"run", "s.json", "--db", pipe},
+                                                          {"bench", "--input", pipe, "cat"},
                                                           {"gate", "s.json", "--policy", pipe}};
   for (const std::vector<std::string>& command : commands) {
     const ProgramResult result = shell.run(command);

@@ -94,6 +94,7 @@ TEST(ExternalCalibration, IsATrainersOwn) {
   const ProgramResult result = shell.run({"calibrate", "work/suite.json", "--pairs", "6", "--json", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(json_of(result).at("facts").at("pairs"), 6);
+  EXPECT_TRUE(results::check_store(shell.database()).is_fine());
   EXPECT_NEAR(json_of(result).at("facts").at("loss_sd").get<double>(), 0.0005, 0.0002) << "over seeds";
   EXPECT_EQ(json_of(result).at("facts").at("reproducible"), true);
   EXPECT_EQ(shell.run({"calibrate", "--stored", "--json"}).out, result.out);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "results/check.h"
 #include "results/store.h"
 #include "tests/tools/run_command_line.h"
 
@@ -83,6 +84,7 @@ inline void expect_each_run_once(const CommandLine& shell, std::size_t plans, st
       EXPECT_TRUE(store.run(*line.run_id).is_completed());
     }
   }
+  EXPECT_TRUE(results::check_store(shell.database()).is_fine());
 }
 
 }  // namespace nanobench::tools

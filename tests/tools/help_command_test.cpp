@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "tests/tools/run_command_line.h"
 #include "tools/cli/help_markdown.h"
+#include "tools/cli/help_text.h"
 #include "tools/cli/help_topics.h"
 #include "tools/cli/program.h"
 
@@ -113,6 +114,46 @@ TEST(HelpPages, FitTheTerminal) {
       }
     }
   }
+}
+
+TEST(HelpText, FitsTheTerminalWithTheSameWords) {
+  const auto words_of = [](const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) {
+      if (word != "\\") words.push_back(word);
+    }
+    return words;
+  };
+  const fs::path folder = fs::path(NANOBENCH_SOURCE_DIR) / "tests" / "tools" / "golden";
+  int wrapped = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string help = read_text(entry.path());
+    for (const std::size_t width : {80U, 100U, 132U}) {
+      const std::string text = wrapped_help(help, width);
+      EXPECT_EQ(words_of(text), words_of(help)) << entry.path();
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(display_width(line), width) << entry.path().filename() << ": " << line;
+      wrapped += text != help ? 1 : 0;
+    }
+    EXPECT_EQ(wrapped_help(help, 1000), help);
+  }
+  EXPECT_GT(wrapped, 30);
+}
+
+TEST(HelpText, KeepsColumnsAndCommands) {
+  EXPECT_EQ(wrapped_help("Options:\n"
+                         "  --json              Print JSON instead of a table, and nothing else\n"
+                         "\n"
+                         "  nanobench run suite.json --seeds 5 --threads 1\n",
+                         46),
+            "Options:\n"
+            "  --json              Print JSON instead of a\n"
+            "                      table, and nothing else\n"
+            "\n"
+            "  nanobench run suite.json --seeds 5 \\\n"
+            "    --threads 1\n");
 }
 
 // --- the renderer ---

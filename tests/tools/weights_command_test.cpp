@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/data/checkpoint_header.h"
 #include "results/check.h"
 #include "results/store.h"
 #include "results/weights.h"
@@ -87,14 +88,13 @@ void run_until(const CommandLine& shell, const std::vector<std::string>& argumen
   waitpid(pid, &status, 0);
 }
 
-/// Whether a run (not a pilot) has kept weights of a step after its first.
+/// Whether there is a checkpoint of a step after the first.
 bool has_later_checkpoint(const CommandLine& shell) {
-  if (!fs::exists(shell.database().string() + ".weights")) return false;
-  const results::Store store(shell.database(), results::OpenMode::kReadOnly);
-  for (const results::RunRecord& run : store.runs()) {
-    if (!run.plan_id) continue;
-    const std::vector<results::KeptFile> files = results::kept_files(store.run_facts(run.id));
-    if (!files.empty() && files.back().step > 0) return true;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(shell.database().string() + ".weights", error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() != ".safetensors" || it->path().filename().string().starts_with(".")) continue;
+    if (core::read_checkpoint_header(it->path()).step > 0) return true;
   }
   return false;
 }

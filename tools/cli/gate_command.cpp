@@ -111,6 +111,7 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
         run_plan(candidate, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
     arms.is_interrupted = result.is_interrupted;
     plan_id = result.plan_id;
+    arms.plan_ids = {plan_id};
   }
   const results::PlanRecord plan = store.plan(plan_id);
   arms.candidate = reports::read_arm(store, plan, "candidate");
@@ -201,7 +202,7 @@ int run_gate(const GateOptions& options, const Session& session) {
   if (options.until.is_sequential()) return run_gate_until_decided(options, suite, policy, store, session, notes);
   const Arms arms = runs_both ? run_both(options, suite, policy, store, session)
                               : with_stored_baseline(options, suite, policy, store, session);
-  if (arms.is_interrupted) return core::kExitInterrupted;
+  if (arms.is_interrupted) return report_interruption(store, arms.plan_ids);
   if (options.is_forecast && arms.forecast) return print_forecast(options, *arms.forecast);
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";

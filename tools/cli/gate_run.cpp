@@ -87,6 +87,7 @@ Arms run_both(const GateOptions& options, const BothPlans& plans, const Counts& 
   const auto& [baseline, candidate] = plans;
   const std::vector<suites::SuiteRunResult> results = run_in_turn({&baseline, &candidate}, store, runner, options.run);
   Arms arms{.is_interleaved = true, .is_interrupted = results.front().is_interrupted};
+  for (const suites::SuiteRunResult& result : results) arms.plan_ids.push_back(result.plan_id);
   std::tie(arms.baseline, arms.candidate) =
       reports::read_arms(store, store.plan(results[0].plan_id), store.plan(results[1].plan_id));
   set_instructions(*arms.baseline, baseline.matrix.cells.front().label, counts.baseline);

@@ -38,6 +38,7 @@ struct Arms {
   std::optional<reports::Arm> baseline, candidate;
   bool is_interleaved = false;
   bool is_interrupted = false;
+  std::vector<std::int64_t> plan_ids;  ///< of what was run: the candidate's last
   std::string missing;             ///< why there is no baseline
   std::vector<std::string> notes;  ///< for people
   std::optional<reports::PassForecast> forecast;

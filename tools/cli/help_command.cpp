@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "tools/cli/complete.h"
 #include "tools/cli/help_markdown.h"
+#include "tools/cli/help_text.h"
 #include "tools/cli/help_topics.h"
 #include "tools/cli/options.h"
 #include "tools/cli/program.h"
@@ -61,7 +62,7 @@ void print_topics() {
 void print_command(const CLI::App& command, const std::vector<std::string>& words, bool has_page) {
   std::string above = "nanobench";
   for (std::size_t i = 0; i + 1 < words.size(); ++i) above += " " + words[i];
-  std::cout << command.help(above);
+  std::cout << help_for(STDOUT_FILENO, command.help(above));
   if (has_page) std::cout << "\nThe page about it: nanobench help --page " << words.front() << "\n";
 }
 

@@ -153,7 +153,10 @@ int plan(const PlanOptions& options, const Session& session) {
                       planned.cell_of(planned.runs[*position]).label + "\n");
     }
     const CalibrationStep step = run_calibration_step(planned, *position);
-    if (step.is_interrupted) return core::kExitInterrupted;
+    if (step.is_interrupted) {
+      write_to_stderr("interrupted: nothing was planned or stored; --no-calibration plans without training\n");
+      return core::kExitInterrupted;
+    }
     failure = step.failure;
     settings.calibration = step.run;
     forecast = reports::forecast(planned, store.get(), settings);

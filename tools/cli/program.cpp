@@ -1,5 +1,7 @@
 #include "tools/cli/program.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -17,6 +19,7 @@
 #include "suites/run/mock_engine.h"
 #include "suites/slurm/slurm_runner.h"
 #include "tools/cli/complete.h"
+#include "tools/cli/help_text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -109,7 +112,7 @@ int parse_and_run(CLI::App& app, Session& session) {
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
+    std::cout << help_for(STDOUT_FILENO, app.help());
     return core::kExitSuccess;
   } catch (const CLI::Success& success) {
     return app.exit(success);
@@ -144,7 +147,7 @@ int execute(const std::vector<std::string>& arguments) {
   CLI::App app(kAbout, "nanobench");
   add_all_commands(app, session);
   if (arguments.size() <= 1) {
-    std::cerr << app.help();
+    std::cerr << help_for(STDERR_FILENO, app.help());
     return core::kExitUsage;
   }
   if (first == "complete") return check_output(complete_main(app, {arguments.begin() + 2, arguments.end()}));
@@ -166,14 +169,12 @@ int run_program(int count, const char* const* words) {
   core::ignore_file_size_signal();
   try {
     return execute({words, words + count});
-  } catch (const core::Error& error) {
-    std::cout.flush();
-    if (error.code() == core::ErrorCode::kInternal) return fail(core::kExitBug, std::string("bug: ") + error.what());
-    return fail(error.code() == core::ErrorCode::kIncomplete ? core::kExitIncomplete : core::kExitUsage, error.what());
   } catch (const std::bad_alloc&) {
     return fail(core::kExitUsage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(core::kExitBug, std::string("bug: ") + error.what());
+    std::cout.flush();
+    const int code = core::exit_code_of(error);
+    return fail(code, (code == core::kExitBug ? "bug: " : "") + std::string(error.what()));
   }
 }
 

@@ -365,25 +365,28 @@ std::string command_to_continue(const results::PlanRecord& plan) {
 
 }  // namespace
 
-int report_interruption(const results::Store& store, std::int64_t plan_id) {
-  const results::PlanRecord plan = store.plan(plan_id);
-  std::size_t finished = 0;
-  for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
+int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids) {
+  std::int64_t finished = 0, all = 0;
+  for (const std::int64_t id : plan_ids) {
+    const results::PlanRecord plan = store.plan(id);
+    all += static_cast<std::int64_t>(plan.lines.size());
+    for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
+  }
   std::error_code ignored;
   const bool has_weights = std::filesystem::exists(results::weights_folder(store.file(), 0).parent_path(), ignored);
-  write_to_stderr("interrupted: " + std::to_string(finished) + " of " +
-                  counted(static_cast<std::int64_t>(plan.lines.size()), "run") + " are finished and kept in " +
+  write_to_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
+                  " are finished and kept in " +
                   store.file().string() + "; a run in progress " +
                   (has_weights ? "continues from its checkpoint" : "is made again") + "\n");
-  if (const std::string command = command_to_continue(plan); !command.empty())
+  if (const std::string command = command_to_continue(store.plan(plan_ids.back())); !command.empty())
     write_to_stderr("continue: " + command + "\n");
-  write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_id) + "\n");
+  write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) + "\n");
   return core::kExitInterrupted;
 }
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
                const std::string& remark) {
-  if (result.is_interrupted && !options.is_json) return report_interruption(store, result.plan_id);
+  if (result.is_interrupted && !options.is_json) return report_interruption(store, {result.plan_id});
   reports::Document report = finished_report(store, store.plan(result.plan_id), options);
   if (!remark.empty()) report.headline += " " + remark;
   print(report, options.is_json, notes_of(options.has_notes));

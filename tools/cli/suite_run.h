@@ -97,9 +97,9 @@ int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options);
 /// The suite's cells. Throws Error.
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue);
 
-/// Says in three lines on standard error what an interrupted plan keeps, how it continues, and how to look at it.
-/// Returns the exit code.
-int report_interruption(const results::Store& store, std::int64_t plan_id);
+/// Says in three lines on standard error what interrupted plans keep, how they continue, and how to look at the last
+/// one. Returns the exit code. REQUIRES a plan.
+int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids);
 
 /// Prints the report of a plan that was run, with a remark below its answer; of an interrupted one, only the three
 /// lines above unless JSON is asked for. Returns the exit code.

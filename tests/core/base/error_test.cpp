@@ -17,6 +17,14 @@ TEST(Error, CodesHaveStableNames) {
   EXPECT_STREQ(to_string(ErrorCode::kInternal), "internal");
 }
 
+TEST(Error, AProgramEndsWithItsExitCode) {
+  EXPECT_EQ(exit_code_of(Error(ErrorCode::kNotFound, "")), 2);
+  EXPECT_EQ(exit_code_of(Error(ErrorCode::kIncomplete, "")), 4);
+  EXPECT_EQ(exit_code_of(Error(ErrorCode::kInternal, "")), 70);
+  EXPECT_EQ(exit_code_of(std::out_of_range("")), 70) << "nobody was to throw it";
+  EXPECT_EQ(exit_code_of(std::bad_alloc()), 2);
+}
+
 TEST(Error, CheckThrowsInternalWithPlaceAndExpression) {
   try {
     NB_CHECK(1 + 1 == 3, "arithmetic");

@@ -25,6 +25,8 @@ struct KernelCounts {
   std::uint64_t launches = 0;
   std::uint64_t tensor_products = 0;   ///< mma instructions of a warp
   std::uint64_t matrix_conflicts = 0;  ///< passes that bank conflicts of ldmatrix cost
+  std::uint64_t branches = 0;          ///< is_taken, once per warp
+  std::uint64_t divergences = 0;       ///< branches at which the lanes of a warp part
 };
 
 /// Since it was asked last. Nothing on a GPU, which counts none of this.

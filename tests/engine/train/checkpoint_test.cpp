@@ -43,6 +43,20 @@ Trajectory trajectory_of(const EventLog& log) {
   return trajectory;
 }
 
+/// Names of the tensors that only one of two checkpoints has, or that differ in them.
+std::vector<std::string> differing_tensors(const std::map<std::string, std::string>& a,
+                                           const std::map<std::string, std::string>& b) {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : a) {
+    const auto found = b.find(name);
+    if (found == b.end() || found->second != bytes) names.push_back(name);
+  }
+  for (const auto& [name, bytes] : b) {
+    if (!a.contains(name)) names.push_back(name);
+  }
+  return names;
+}
+
 bool has_finished(const EventLog& log) {
   return !log.events.empty() && std::holds_alternative<FinishedEvent>(log.events.back());
 }
@@ -74,6 +88,7 @@ class CheckpointRun : public ::testing::Test {
     spec.config.distributed.processes = processes;
     if (steps > 0) spec.config.run.stop_after = steps;
     spec.config.run.val_every = every;
+    if (auto& length = spec.config.data.val_sequence_length) length = spec.config.attention.block_size * 2;
     spec.config.init.zero_init_std = 0.5;
     spec.config.init.scalar_std = 0.1;
     spec.threads = static_cast<int>(processes);
@@ -133,8 +148,8 @@ class CheckpointRun : public ::testing::Test {
       ASSERT_TRUE(has_finished(rest)) << step;
       EXPECT_TRUE(trajectory_of(rest) == undisturbed) << "continued from step " << step;
       if (step < last) {
-        EXPECT_TRUE(content_of(straight(last)) == content_of(resumed(last)))
-            << "continued from step " << step << ", the last checkpoint differs";
+        EXPECT_THAT(differing_tensors(content_of(straight(last)), content_of(resumed(last))), ::testing::IsEmpty())
+            << "in the last checkpoint, continued from step " << step;
       }
       fs::remove_all(folder_.path() / "resumed");
     }
@@ -168,8 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CheckpointContract, ::testing::ValuesIn(reco
 class CheckpointSchedule : public CheckpointRun, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(CheckpointSchedule, AnyStepOfItCanBeContinued) {
-  RunSpec spec = spec_of(GetParam(), 0, 1);
-  spec.threads = 2;
+  const RunSpec spec = spec_of(GetParam(), 0, 1);
   const std::int64_t last = spec.config.run.stop_after;
   std::vector<std::int64_t> steps = {1, last / 3, last / 2 + 1, last - 1, last};
   if (const auto untied = spec.config.model.untie_step; untied && *untied < last)

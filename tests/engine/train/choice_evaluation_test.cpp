@@ -102,12 +102,13 @@ struct EvaluatedModel {
   StepWindows windows;
 };
 
-/// The sequence by hand: separator, context, ending, and other tokens than separators up to the longest length.
+/// The sequence by hand: separator, context, ending, and other tokens than separators for blocks beyond the scorer's.
 Tokens sequence_by_hand(const ChoiceItem& item, std::size_t ending, const TrainConfig& config) {
   Tokens tokens{static_cast<std::uint16_t>(config.attention.document_separator)};
   tokens.insert(tokens.end(), item.context.begin(), item.context.end());
   tokens.insert(tokens.end(), item.endings[ending].begin(), item.endings[ending].end());
-  while (tokens.size() < static_cast<std::size_t>(config.data.val_length()) + 1) tokens.push_back(1);
+  const std::int64_t blocks = static_cast<std::int64_t>(tokens.size()) / config.attention.block_size + 3;
+  while (tokens.size() < static_cast<std::size_t>(blocks * config.attention.block_size) + 1) tokens.push_back(1);
   return tokens;
 }
 

@@ -274,7 +274,7 @@ TEST(Matrix, TheSuitesOfThisFolderResolve) {
           labels;  // by digest and kernels; two records may be one configuration, and then it is said
       for (const Cell& cell : matrix.cells) {
         if (cell.arm > 0) continue;
-        const std::string kernels = cell.kernels ? core::to_string(*cell.kernels) : "";
+        const std::string kernels = cell.kernels ? enum_name(*cell.kernels) : "";
         const auto [twin, is_new] = labels.emplace(config_digest(cell) + kernels, cell.label);
         EXPECT_TRUE(is_new || says(matrix, MessageKind::kSameRun, cell.label, {" as " + twin->second}))
             << name << " at " << scale << ": " << cell.label << " and " << twin->second << " are the same";

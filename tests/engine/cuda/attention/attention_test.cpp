@@ -169,6 +169,8 @@ TEST_P(CudaAttention, IsWithinTheRoundingOfTheReferenceInEveryOrderOfThreads) {
   const Outputs out = run(problem, 1);
   if (const auto counts = kernel_counts()) {
     EXPECT_EQ(counts->matrix_conflicts, 0U);
+    EXPECT_GT(counts->branches, 0U);
+    EXPECT_EQ(counts->divergences, 0U) << "a tile is masked or not for all queries of a warp";
   }
   ASSERT_EQ(out.y.size(), problem.q.exact.size());
   const AttentionReference reference = attention_reference(problem.shape, problem.exact());

@@ -51,6 +51,8 @@ struct Statistics {
   std::uint64_t tensor_products = 0;   ///< mma, once per warp
   std::uint64_t matrix_row_reads = 0;  ///< groups of eight rows read by ldmatrix
   std::uint64_t matrix_conflicts = 0;  ///< further passes that bank conflicts cost those groups
+  std::uint64_t branches = 0;          ///< is_taken, once per warp
+  std::uint64_t divergences = 0;       ///< those whose lanes do not agree
 };
 Statistics& statistics();
 

@@ -25,6 +25,15 @@ void combine_vote(void* const (&lanes)[kWarpLanes]) {
   }
 }
 
+bool is_taken_by_warp(bool condition, const std::source_location& where) {
+  const std::uint32_t votes = vote(0xffffffffU, condition, where);
+  if (lane_of_thread() == 0) {
+    ++statistics().branches;
+    statistics().divergences += votes != 0 && votes != 0xffffffffU ? 1 : 0;
+  }
+  return condition;
+}
+
 }  // namespace nanobench::emulation
 
 const char* cudaGetErrorString(cudaError_t error) {

@@ -83,6 +83,9 @@ inline std::uint32_t vote(std::uint32_t mask, bool is_true, const std::source_lo
 
 unsigned lane_of_thread();
 
+/// Returns `condition`, and counts whether the lanes of the warp agree on it.
+bool is_taken_by_warp(bool condition, const std::source_location& where);
+
 }  // namespace nanobench::emulation
 
 inline void __syncwarp(std::uint32_t mask = 0xffffffffU,
@@ -292,6 +295,10 @@ void ldmatrix_x4_trans(std::uint32_t (&tiles)[4], const void* row,
                        const std::source_location& where = std::source_location::current());
 void mma_bf16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1,
               const std::source_location& where = std::source_location::current());
+
+inline bool is_taken(bool condition, const std::source_location& where = std::source_location::current()) {
+  return nanobench::emulation::is_taken_by_warp(condition, where);
+}
 
 inline float exp2_fast(float x) {
   return std::exp2(x);

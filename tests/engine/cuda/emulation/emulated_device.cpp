@@ -22,7 +22,8 @@ void draw_order(std::uint64_t seed) {
 
 std::optional<KernelCounts> kernel_counts() {
   const emulation::Statistics counted = std::exchange(emulation::statistics(), {});
-  return KernelCounts{counted.launches, counted.tensor_products, counted.matrix_conflicts};
+  return KernelCounts{counted.launches, counted.tensor_products, counted.matrix_conflicts, counted.branches,
+                      counted.divergences};
 }
 
 DeviceMemory::DeviceMemory(std::size_t bytes)

@@ -308,6 +308,23 @@ TEST(EmulatedGrid, RefusesBlocksThatNoGpuRuns) {
               "1 x 65536 x 1 blocks");
 }
 
+__global__ void take_branches(int first_of_second, int* taken) {
+  if (is_taken(threadIdx.x < 32)) atomicAdd(taken, 1);
+  if (is_taken(static_cast<int>(threadIdx.x) < first_of_second)) atomicAdd(taken, 1);
+}
+
+TEST(EmulatedBranches, CountWarpsWhoseLanesPart) {
+  for (const int lanes : {0, 5, 32, 33, 64}) {
+    int taken = 0;
+    emulation::statistics() = {};
+    NB_LAUNCH(take_branches, dim3(3), dim3(64), 0, nullptr, lanes, &taken);
+    const emulation::Statistics counted = emulation::statistics();
+    EXPECT_EQ(taken, 3 * (32 + lanes));
+    EXPECT_EQ(counted.branches, 3U * 2 * 2);
+    EXPECT_EQ(counted.divergences, lanes % 32 == 0 ? 0U : 3U) << lanes;
+  }
+}
+
 __global__ void do_nothing() {}
 
 TEST(EmulatedGrid, RefusesSharedMemoryThatGpusLack) {
