@@ -12,20 +12,20 @@ namespace {
 constexpr std::size_t kLeastExplanation = 24;  ///< columns: with fewer, an explanation stands below what it explains
 constexpr std::size_t kFullLine = 80;          ///< a paragraph's line of at least that length continues in the next one
 
-std::size_t indent_of(std::string_view line) {
+std::size_t leading_spaces(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
 /// Where the explanation begins, behind two spaces or more; npos if there is none.
 std::size_t explanation_of(std::string_view line) {
-  const std::size_t gap = line.find("  ", indent_of(line));
+  const std::size_t gap = line.find("  ", leading_spaces(line));
   return gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
 }
 
 void add_wrapped(std::string& text, const std::string& begin, std::string_view rest, std::size_t indent,
                  std::size_t width) {
   std::string line = begin;
-  for (const std::string& part : core::wrap(rest, width - indent)) {
+  for (const std::string& part : wrap(rest, width - indent)) {
     line.resize(indent, ' ');
     text += line + part + "\n";
     line.clear();
@@ -34,7 +34,7 @@ void add_wrapped(std::string& text, const std::string& begin, std::string_view r
 
 /// With the shell's sign that the command goes on, so that it can be copied.
 void add_command(std::string& text, std::string_view command, std::size_t indent, std::size_t width) {
-  const std::vector<std::string> parts = core::wrap(command, width - indent - 4);
+  const std::vector<std::string> parts = wrap(command, width - indent - 4);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     text += std::string(indent + (i > 0 ? 2 : 0), ' ') + parts[i];
     text += i + 1 < parts.size() ? " \\\n" : "\n";
@@ -42,11 +42,11 @@ void add_command(std::string& text, std::string_view command, std::size_t indent
 }
 
 void add_line(std::string& text, const std::string& line, std::size_t width) {
-  if (core::display_width(line) <= width) {
+  if (display_width(line) <= width) {
     text += line + "\n";
     return;
   }
-  const std::size_t indent = indent_of(line), explanation = explanation_of(line);
+  const std::size_t indent = leading_spaces(line), explanation = explanation_of(line);
   if (explanation != std::string_view::npos) {
     const std::string words = line.substr(0, explanation);
     const bool fits_beside = explanation + kLeastExplanation <= width;
@@ -72,7 +72,7 @@ std::string wrapped_help(std::string_view help, std::size_t width) {
     const std::string_view next = help.substr(0, end);
     help.remove_prefix(std::min(end + 1, help.size()));
     line += next;
-    const bool continues = next.size() >= kFullLine && indent_of(next) == 0 && !help.empty() && help.front() != '\n' &&
+    const bool continues = next.size() >= kFullLine && leading_spaces(next) == 0 && !help.empty() && help.front() != '\n' &&
                            help.front() != ' ' && line.size() > width;
     if (continues) {
       line += ' ';
