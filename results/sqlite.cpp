@@ -21,7 +21,7 @@ constexpr int kMaxValueBytes = 256 * 1024 * 1024;  // of one text or row
 // A statement's work is counted in units of so many of SQLite's instructions. A report reads each sample a few times,
 // at ten to fifty instructions; a sample has 10 bytes or more. Small files still get a second.
 constexpr int kWorkUnit = 100'000;
-constexpr std::int64_t kLeastLimit = 1'000;
+constexpr std::int64_t kMinLimit = 1'000;
 constexpr std::int64_t kBytesPerUnit = 100;
 
 void sleep_for_random_ms(int least, int most) {
@@ -101,7 +101,7 @@ void Database::Work::set_limit() {
     const std::uintmax_t size = std::filesystem::file_size(file.string() + end, error);
     if (!error) bytes += static_cast<std::int64_t>(size);
   }
-  limit = kLeastLimit + bytes / kBytesPerUnit;
+  limit = kMinLimit + bytes / kBytesPerUnit;
 }
 
 /// Called by SQLite after each unit of work. Returns 1 to give up.

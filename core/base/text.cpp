@@ -241,9 +241,9 @@ std::string format_significant(double value, int digits) {
 }
 
 std::string format_ratio(double ratio) {
-  constexpr double kLeast = 0.1, kMost = 10.0;
+  constexpr double kMin = 0.1, kMax = 10.0;
   if (!std::isfinite(ratio)) return "not a number";
-  if (std::abs(ratio) < kMost) return std::abs(ratio) >= kLeast ? format_fixed(ratio, 3) : format_significant(ratio, 2);
+  if (std::abs(ratio) < kMax) return std::abs(ratio) >= kMin ? format_fixed(ratio, 3) : format_significant(ratio, 2);
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(ratio))) - 1.0);
   return format_significant(std::round(ratio / unit) * unit, 2);
 }

@@ -172,8 +172,8 @@ struct ModelConfig {
   bool x0_lambdas = true;
   bool embed_norm = true;
   bool tied_head = false;
-  /// The head and the token table are one up to the update of this step, at which Adam's state of the head is copied to
-  /// the table (#53 on); -1: never, but both start alike; null: nothing of this.
+  /// The head and the token table share their weights until the update of this step, at which Adam's state of the head
+  /// is copied to the table (#53 on); -1: never, but both start alike; null: nothing of this.
   std::optional<std::int64_t> untie_step;
   bool merged_qkv = false;
   QkvRows qkv_rows = QkvRows::kSeparate;

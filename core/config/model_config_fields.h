@@ -179,7 +179,8 @@ void visit_fields_of_late_attention(Visitor& v, ModelConfig& c) {
   v.field({"key_offset_dims", "Those dimensions: the upper half of a head, or its second and its fourth quarter."},
           c.key_offset_dims);
   v.field({"key_offset_copy",
-           "Keys take them from the key as it was, or from the one before as it is by then, which spreads the first."},
+           "Each key copies them from the previous key as computed, or from the previous key after its own copy, which "
+           "spreads the first key's."},
           c.key_offset_copy);
 }
 
@@ -189,7 +190,8 @@ void visit_fields_of_layouts(Visitor& v, ModelConfig& c) {
   v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
   v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
   v.field({"untie_step",
-           "Head and token table are one up to the update of this step; -1: they only start alike; null: neither.",
+           "The head and the token table share their weights until the update of this step; -1: they only start equal; "
+           "null: neither.",
            "steps"},
           c.untie_step, -1, kMaxCount);
   v.field({"merged_qkv", "Queries, keys and values come from one parameter of shape [3, C, C]."}, c.merged_qkv);
@@ -211,7 +213,7 @@ void visit_fields_of_layouts(Visitor& v, ModelConfig& c) {
        "Features that the gate reads by which each embedding takes a share of the one before it; 0: none.", "features"},
       c.smear_gate_dim, 0, 1 << 20);
   v.field({"backout_layer",
-           "The output of this layer, times a learned number, is taken off before the head; null: nothing is."},
+           "Layer whose output, times a learned factor, is subtracted before the head; null: nothing is subtracted."},
           c.backout_layer, 0, 1023);
   v.field(
       {"unread_rows",

@@ -16,11 +16,11 @@ namespace nanobench::core {
 
 DataSet generate_corpus(const CorpusConfig& config, std::int64_t train_tokens, std::int64_t val_tokens,
                         const std::filesystem::path& folder) {
-  constexpr std::int64_t kMost = 10'000'000'000;  // 20 GB of memory
+  constexpr std::int64_t kMax = 10'000'000'000;  // 20 GB of memory
   for (const auto& [name, tokens] : {std::pair("train", train_tokens), std::pair("val", val_tokens)}) {
-    if (tokens < 2 || tokens > kMost) {
+    if (tokens < 2 || tokens > kMax) {
       throw Error(ErrorCode::kInvalidArgument, std::string("generated corpus: ") + std::to_string(tokens) + " " + name +
-                                                   " tokens asked for, expected 2 to " + std::to_string(kMost));
+                                                   " tokens asked for, expected 2 to " + std::to_string(kMax));
     }
   }
   const CorpusModel model(config);

@@ -15,10 +15,10 @@ void require(bool condition, const std::string& message) {
 }
 
 void check_options(const LoaderOptions& o) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // a shard has fewer tokens; also keeps products within 64 bits
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;  // a shard has fewer tokens; also keeps products within 64 bits
   const auto in_range = [](const char* name, std::int64_t value, std::int64_t low) {
-    require(value >= low && value <= kMost, std::string("data loader: ") + name + " is " + std::to_string(value) +
-                                                ", expected " + std::to_string(low) + " to " + std::to_string(kMost));
+    require(value >= low && value <= kMax, std::string("data loader: ") + name + " is " + std::to_string(value) +
+                                               ", expected " + std::to_string(low) + " to " + std::to_string(kMax));
   };
   in_range("sequence_length", o.sequence_length, 1);
   in_range("sequences_per_step", o.sequences_per_step, 1);

@@ -22,7 +22,7 @@ constexpr std::size_t kTokensPerShard = 100'000'000;        // records.md 1.1: a
 constexpr std::size_t kWholeShardTokens = (64u << 20) / 2;  // digested whole up to here
 constexpr std::size_t kPieces = 64, kPieceTokens = (1u << 20) / 2;
 constexpr std::int64_t kBytesVocab = 257, kGpt2Vocab = 50257;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxSplitTokens = std::numeric_limits<std::int64_t>::max();
 
 using Tokens = std::span<const std::uint16_t>;
 
@@ -91,8 +91,8 @@ DataSet read_meta(const fs::path& folder) {
   data.digest = meta.string("digest");
   data.train = shard_files(meta, "train", folder);
   data.val = shard_files(meta, "val", folder);
-  data.train_tokens = meta.integer("train_tokens", 1, kMost);
-  data.val_tokens = meta.integer("val_tokens", 1, kMost);
+  data.train_tokens = meta.integer("train_tokens", 1, kMaxSplitTokens);
+  data.val_tokens = meta.integer("val_tokens", 1, kMaxSplitTokens);
   if (const Json* floor = meta.find("floor_nats"); floor != nullptr && !floor->is_null()) {
     data.floor_nats = meta.number("floor_nats", 0, 1e3);
   }

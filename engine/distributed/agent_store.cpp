@@ -59,7 +59,7 @@ auto with_store(const RendezvousPlace& place, Use use) {
       return use(*store, key);
     });
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kUnavailable, "torchrun's agent does not help: " + first_line(error.what()));
+    throw Error(ErrorCode::kUnavailable, "torchrun's agent cannot be used: " + first_line(error.what()));
   }
 }
 

@@ -126,7 +126,7 @@ std::vector<std::string> Rendezvous::exchange(const std::string& what, const std
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw Error(ErrorCode::kUnavailable, process_name(rank_, size_) + " waited in vain for process " +
+    throw Error(ErrorCode::kUnavailable, process_name(rank_, size_) + " received nothing from process " +
                                              std::to_string(other) + ": " + error.what() + strangers_text());
   }
   return texts;

@@ -6,9 +6,9 @@ namespace nanobench::core {
 
 at::Tensor without_own_values(const at::Tensor& y, const at::Tensor& v, const at::Tensor& alpha) {
   const OpTimer timer("xsa");
-  constexpr double kLeast = 1e-8;
+  constexpr double kMinSquare = 1e-8;
   const auto dot = [](const at::Tensor& a, const at::Tensor& b) { return (a * b).sum(-1, /*keepdim=*/true); };
-  const at::Tensor share = dot(y, v) / dot(v, v).clamp_min(kLeast);
+  const at::Tensor share = dot(y, v) / dot(v, v).clamp_min(kMinSquare);
   return y - at::tanh(alpha).unsqueeze(-1) * share * v;
 }
 

@@ -75,9 +75,9 @@ std::string saving_text(const EffectResult& effect) {
 
 /// "-4.3 %"; a change that rounds to nothing is not shown as nothing.
 std::string percent_text(double fraction) {
-  constexpr double kLeastShown = 0.0005;
-  return std::abs(fraction) < kLeastShown ? (fraction < 0.0 ? "less by under 0.1 %" : "more by under 0.1 %")
-                                          : format_signed_percent(fraction, 1);
+  constexpr double kMinShown = 0.0005;
+  return std::abs(fraction) < kMinShown ? (fraction < 0.0 ? "less by under 0.1 %" : "more by under 0.1 %")
+                                        : format_signed_percent(fraction, 1);
 }
 
 /// "FLOPs -4.3 %, attention blocks -8.3 %"; empty if nothing was counted.

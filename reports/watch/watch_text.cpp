@@ -59,7 +59,7 @@ std::string collector_text(const WatchState& state) {
   if (!slurm.is_submitter_alive.value_or(true) || !slurm.submitter) {
     const std::string what = waiting.empty() ? "results" : waiting;
     const std::string words = state.runner.command.empty() ? "the same command" : "`" + state.runner.command + "`";
-    return "; nobody collects " + what + " now, but " + words + " will";
+    return "; no program collects " + what + " now; " + words + " collects them";
   }
   return "; " + process_text(*slurm.submitter) + " collects " + (waiting.empty() ? "the results" : waiting);
 }

@@ -174,10 +174,11 @@ std::size_t reference_of(const Bench& bench) {
 
 void check_residents(std::size_t cells) {
   if (cells >= 2 && cells <= kMaxResident) return;
-  const std::string what = cells < 2 ? "there is one command, which has none to take turns with; add another, or leave "
-                                       "--turns out"
-                                     : std::to_string(cells) + " commands would be in memory at once, and " +
-                                           std::to_string(kMaxResident) + " are the most; give fewer";
+  const std::string what = cells < 2
+                               ? "there is one command, which has none to take turns with; add another, or leave "
+                                 "--turns out"
+                               : std::to_string(cells) + " commands would be in memory at once, but the maximum is " +
+                                     std::to_string(kMaxResident) + "; give fewer";
   throw Error(ErrorCode::kInvalidArgument, "--turns: " + what);
 }
 

@@ -54,10 +54,11 @@ std::string idle_features(const std::vector<std::string>& left_out) {
 }
 
 Message not_estimable(const std::vector<std::string>& effects) {
-  return {MessageKind::kNotEstimable, "",
-          "without the combinations left out these effects cannot be told from the others, which hold if they are "
-          "zero: " +
-              joined(effects)};
+  return {
+      MessageKind::kNotEstimable, "",
+      "without the combinations left out these effects cannot be separated from the others; the others are valid if "
+      "these are zero: " +
+          joined(effects)};
 }
 
 Message not_measurable(const std::string& claim, const std::string& reason) {

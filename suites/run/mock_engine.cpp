@@ -151,10 +151,11 @@ class MockEngine {
       case MockFault::kLongLine: write_all(std::string(2'000'000, 'x')); return std::nullopt;
       case MockFault::kFlood: flood(step); return std::nullopt;
       case MockFault::kOutOfMemory:
-        say(core::FailedEvent{RunOutcome::kOutOfMemory, "the mock engine pretends to need more memory"});
+        say(core::FailedEvent{RunOutcome::kOutOfMemory, "the mock engine simulates a lack of memory"});
         return 1;
       case MockFault::kUnsupported:
-        say(core::FailedEvent{RunOutcome::kUnsupported, "the mock engine pretends not to know this setting"});
+        say(core::FailedEvent{RunOutcome::kUnsupported,
+                              "the mock engine simulates an engine that does not know this setting"});
         return 1;
       case MockFault::kBadAlloc:
         std::fputs("terminate called: std::bad_alloc\n", stderr);

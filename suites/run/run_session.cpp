@@ -94,7 +94,8 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::str
 [[noreturn]] void refuse_changed(const std::string& what) {
   throw Error(ErrorCode::kIncomplete, what +
                                           " changed after the suite began, so the suite ends here; what is measured "
-                                          "is kept, and the same command measures all of it with the files of now");
+                                          "is kept; run the same command again, which measures the whole suite "
+                                          "with the changed files");
 }
 
 }  // namespace

@@ -306,8 +306,7 @@ TEST(Tests, MirrorTheTree) {
                                                    "engine/main",
                                                    "tools/main",
                                                    "tools/cli",
-                                                   "tools/terminal",
-                                                   "reports/document"};
+                                                   "tools/terminal"};
   const fs::path root = NANOBENCH_SOURCE_DIR;
   for (const std::vector<std::string>& rank : kRanks) {
     for (const std::string& folder : rank) {

@@ -115,7 +115,7 @@ class Watch(unittest.TestCase):
         before = self.wait_for(lambda state: any(run["step"] > 0 for run in self.runs(state)))
         asked = self.fake.calls("squeue")  # with what the submitter asked in its last moments
         self.assertEqual(before["facts"]["state"], "running")
-        self.assertIn("nobody collects ", self.text())
+        self.assertIn("no program collects ", self.text())
         state = self.wait_for(lambda state: state["facts"].get("uncollected") == 6)
         self.assertEqual([state["facts"][key] for key in ("trained", "running", "queued")], [6, 0, 0])
         self.assertEqual(state["facts"]["state"], "gone")

@@ -9,11 +9,11 @@ namespace nanobench::tools {
 namespace {
 
 constexpr int kCells = 3;
-constexpr int kMost = 8;
+constexpr int kMaxSeeds = 8;
 
 std::vector<std::uint64_t> all_seeds() {
   std::vector<std::uint64_t> seeds;
-  for (int seed = 1; seed <= kMost; ++seed) seeds.push_back(static_cast<std::uint64_t>(seed));
+  for (int seed = 1; seed <= kMaxSeeds; ++seed) seeds.push_back(static_cast<std::uint64_t>(seed));
   return seeds;
 }
 
@@ -43,7 +43,7 @@ reports::GatePolicy loss_only() {
 
 /// The answer at the look that has one, or at the last; and the seeds that it took.
 std::pair<reports::GateAnswer, int> decide(reports::NormalDraws& draws, double shift) {
-  static GateLooks looks(3, kMost, 0.05);
+  static GateLooks looks(3, kMaxSeeds, 0.05);
   const reports::Arm baseline = noisy_arm(draws, 0.0), candidate = noisy_arm(draws, shift);
   for (int look = 1;; ++look) {
     const reports::GateResult result =

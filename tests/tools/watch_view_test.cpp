@@ -120,7 +120,7 @@ TEST(WatchView, SaysThatNobodyCollects) {
   state.slurm->is_submitter_alive = false;
   state.slurm->uncollected = 2;
   const std::string text = joined(watch_lines(state, {.width = 200, .height = 40}));
-  EXPECT_NE(text.find("nobody collects 2 results of ended runs now, but `nanobench run leave_one_out` will"),
+  EXPECT_NE(text.find("no program collects 2 results of ended runs now; `nanobench run leave_one_out` collects them"),
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("Priority"), std::string::npos) << "the answer that a dead process got is out of date";

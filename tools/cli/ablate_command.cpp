@@ -320,17 +320,16 @@ void add_request_options(CLI::App& command, SuiteRequest& request) {
       .add_option("--features", request.features, "A,B,C, or all: every feature that the base has at its later value")
       ->type_name("IDS");
   command
-      .add_option("--values", request.values,
-                  "FEATURE=VALUE,...: other values than the earlier and the later one; in factorials a feature may "
-                  "stand several times")
+      .add_option(
+          "--values", request.values,
+          "FEATURE=VALUE,...: other values than the earlier and the later one; in factorials a feature may be repeated")
       ->type_name("LIST");
   command.add_option("--set", request.settings, "Set a feature of the base; may be repeated")
       ->type_name("FEATURE=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--axis", request.axes,
-                  "Of a sweep: a feature, or the path of one setting, and its values; may stand "
-                  "several times")
+                  "Axis of a sweep: a feature, or the path of one setting, and its values; may be repeated")
       ->type_name("NAME=A,B,C")
       ->allow_extra_args(false);
   command.add_option("--records", request.records, "Records of the design history, in order")->type_name("A,B,C");

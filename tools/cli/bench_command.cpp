@@ -41,7 +41,7 @@ struct BenchOptions {
   DocumentOptions document;
 };
 
-constexpr double kLeastMargin = 1e-6;
+constexpr double kMinMargin = 1e-6;
 constexpr double kShortestTurn = 0.001;  // seconds
 constexpr const char* kBenchFooter =
     "Examples:\n"
@@ -60,7 +60,7 @@ constexpr const char* kBenchFooter =
     "and the commands around a run. A command that fails twice in a row in the same way is given up; the others go "
     "on.\n"
     "With --turns, one command at a time runs, the others are paused, and only the time while it runs counts.\n"
-    "Ctrl-C keeps and reports what is measured. docs/bench.md says more.\n"
+    "Ctrl-C keeps and reports what is measured. More in docs/bench.md.\n"
     "Exit codes: 0 success, 2 usage, 4 a command failed, 130 interrupted; with --gate or --baseline: 0 pass,\n"
     "1 regression, 3 inconclusive, 4 incomplete, 5 not comparable.";
 
@@ -112,7 +112,7 @@ suites::Bench bench_of(const BenchOptions& options, const Session& session) {
   if (!options.timeout.empty()) request.timeout_s = parse_duration(options.timeout, "--timeout");
   if (!options.budget.empty()) request.budget_s = parse_duration(options.budget, "--budget");
   request.turn = turn_of(options, session);
-  if (!options.margin.empty()) request.margin = parse_share(options.margin, "--margin", {kLeastMargin, 1.0});
+  if (!options.margin.empty()) request.margin = parse_share(options.margin, "--margin", {kMinMargin, 1.0});
   std::error_code ignored;
   request.folder = std::filesystem::current_path(ignored).string();
   return suites::make_bench(request);
@@ -282,8 +282,12 @@ void add_count_options(CLI::App& command, BenchOptions& options) {
   suites::BenchRequest& request = options.request;
   command.add_option("--runs", request.runs, "Runs of each command (default: by the next three options)")
       ->type_name("N");
-  command.add_option("--min-runs", request.min_runs, "At least so many")->type_name("N")->capture_default_str();
-  command.add_option("--max-runs", request.max_runs, "At most so many")->type_name("N")->capture_default_str();
+  command.add_option("--min-runs", request.min_runs, "Minimum number of runs of each command")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--max-runs", request.max_runs, "Maximum number of runs of each command")
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--budget", options.budget, "As many as fit into this time for each command (default: 3s)")
       ->type_name("TIME");
   command.add_option("--warmup", request.warmup, "Runs of each command beforehand that do not count")

@@ -300,7 +300,7 @@ void add_search_options(CLI::App& command, BisectOptions& options) {
   command.add_option("SUITE", options.suite, "Suite, of a trainer of your own (docs/external.md) or of our engine")
       ->required();
   command.add_option("--good", options.good, "Commit, branch or tag that is good")->type_name("REV")->required();
-  command.add_option("--bad", options.bad, "Later one that is worse")->type_name("REV")->required();
+  command.add_option("--bad", options.bad, "Later revision that is worse")->type_name("REV")->required();
   command
       .add_option("--seeds", options.settings.seeds,
                   "Seeds of the first look at a commit: a number, or a list (default: the suite's)")

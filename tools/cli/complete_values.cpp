@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using core::Json;
 
-constexpr std::int64_t kMostPlans = 200;  ///< newest of the store; more are no help
-constexpr std::int64_t kMostRuns = 200;
+constexpr std::int64_t kMaxPlanNames = 200;  ///< newest of the store; more are no help
+constexpr std::int64_t kMaxRunNames = 200;
 
 /// A value that is being typed.
 struct ValueRequest {
@@ -125,8 +125,8 @@ Candidates from_store(const ValueRequest& request, const std::function<Candidate
 Candidates stored_suites(const ValueRequest& request) {
   return from_store(request, [](const results::Store& store) {
     Candidates names;
-    for (const results::PlanName& plan : store.newest_plan_names(kMostPlans)) names.push_back({plan.suite, "suite"});
-    for (const results::RunName& run : store.newest_run_names(kMostRuns)) names.push_back({run.suite, "suite"});
+    for (const results::PlanName& plan : store.newest_plan_names(kMaxPlanNames)) names.push_back({plan.suite, "suite"});
+    for (const results::RunName& run : store.newest_run_names(kMaxRunNames)) names.push_back({run.suite, "suite"});
     return names;
   });
 }
@@ -135,7 +135,7 @@ Source stored_plans(const std::string& prefix) {
   return [prefix](const ValueRequest& request) {
     return from_store(request, [&](const results::Store& store) {
       Candidates names;
-      for (const results::PlanName& plan : store.newest_plan_names(kMostPlans))
+      for (const results::PlanName& plan : store.newest_plan_names(kMaxPlanNames))
         names.push_back({prefix + std::to_string(plan.id), "plan of " + plan.suite + ", " + plan.created_at});
       return names;
     });
@@ -145,7 +145,7 @@ Source stored_plans(const std::string& prefix) {
 Candidates stored_runs(const ValueRequest& request) {
   return from_store(request, [](const results::Store& store) {
     Candidates names;
-    for (const results::RunName& run : store.newest_run_names(kMostRuns))
+    for (const results::RunName& run : store.newest_run_names(kMaxRunNames))
       names.push_back({std::to_string(run.id), run.suite + ": " + run.cell + ", seed " + std::to_string(run.seed)});
     return names;
   });

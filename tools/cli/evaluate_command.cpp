@@ -54,7 +54,7 @@ constexpr const char* kEvaluateFooter =
     "answer is the ending with the smallest loss, as the sum over its tokens (accuracy) and as their mean. Several\n"
     "models are compared with the first, item by item (McNemar's test). A CELL is one of the newest stored suite; "
     "each\n"
-    "of its runs answers. Nothing is downloaded. docs/evaluation.md says more.";
+    "of its runs answers. Nothing is downloaded. More in docs/evaluation.md.";
 
 /// One set of weights.
 struct Weights {

@@ -9,7 +9,7 @@ namespace nanobench::tools {
 namespace {
 
 constexpr std::size_t kProseColumns = 100;
-constexpr std::size_t kLeastColumns = 20;
+constexpr std::size_t kMinColumns = 20;
 constexpr std::size_t kCodeIndent = 4;
 constexpr int kFixedColumns = 3;  ///< of a table; a narrow terminal drops the last of the others first
 
@@ -63,7 +63,7 @@ bool is_rule(std::string_view line) {
 class PageWriter {
  public:
   PageWriter(std::string_view markdown, std::size_t width, bool has_color)
-      : lines_(lines_of(markdown)), width_(std::max(width, kLeastColumns)), has_color_(has_color) {}
+      : lines_(lines_of(markdown)), width_(std::max(width, kMinColumns)), has_color_(has_color) {}
 
   std::string text() {
     while (at_ < lines_.size()) {
@@ -189,7 +189,7 @@ class PageWriter {
 
   std::size_t prose_columns(std::size_t used) const {
     const std::size_t columns = std::min(width_, kProseColumns);
-    return columns > used + kLeastColumns ? columns - used : kLeastColumns;
+    return columns > used + kMinColumns ? columns - used : kMinColumns;
   }
 
   std::vector<std::string_view> lines_;

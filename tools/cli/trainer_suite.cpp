@@ -76,13 +76,15 @@ OrderedJson feature_of(const fs::path& patch, Design design, const fs::path& pla
 void add_trainer_options(CLI::App& command, TrainerRequest& request) {
   command.add_option("--trainer", request.folder, "Folder or repository of a trainer of your own (docs/external.md)")
       ->type_name("DIR");
-  command.add_option("--revision", request.revision, "Of the trainer's repository (default: the folder as it is)")
+  command
+      .add_option("--revision", request.revision, "Revision of the trainer's repository (default: the folder as it is)")
       ->type_name("REV");
   command.add_option("--patches", request.patches, "Folder of NAME.patch files, each a feature of the trainer")
       ->type_name("DIR");
   command
       .add_option("--command", request.command,
-                  "How it is started in its folder; {seed} is replaced (default: python3 train_gpt.py or train.py)")
+                  "Command that starts the trainer in its folder; {seed} is replaced (default: python3 train_gpt.py or "
+                  "train.py)")
       ->type_name("COMMAND");
 }
 
