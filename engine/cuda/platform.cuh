@@ -12,7 +12,8 @@
 ///   cp_async_wait<N>()                                until at most N groups of this thread are pending
 ///   ldmatrix_x2, ldmatrix_x4, ldmatrix_x4_trans       8 x 8 tiles of bf16; lane i gives the address of row i
 ///   mma_bf16(d, a, b0, b1)                            d[16, 8] += a[16, 16] b[16, 8], PTX m16n8k16, float32 sums
-///   is_taken(condition)                               the condition of a branch that a warp is to take as one; a GPU only
+///   is_taken(condition)                               the condition of a branch that a warp is to take as one; a GPU
+///   only
 ///                                                     tests it, the emulation counts the warps that part there
 ///   exp2_fast(x), log2_fast(x)                        the approximate instructions; exp2_fast(-inf) = 0
 ///   NB_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)

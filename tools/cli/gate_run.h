@@ -39,8 +39,8 @@ struct Arms {
   bool is_interleaved = false;
   bool is_interrupted = false;
   std::vector<std::int64_t> plan_ids;  ///< of what was run: the candidate's last
-  std::string missing;             ///< why there is no baseline
-  std::vector<std::string> notes;  ///< for people
+  std::string missing;                 ///< why there is no baseline
+  std::vector<std::string> notes;      ///< for people
   std::optional<reports::PassForecast> forecast;
 };
 

@@ -9,8 +9,8 @@
 namespace nanobench::tools {
 namespace {
 
-constexpr std::size_t kLeastExplanation = 24;  ///< columns: with fewer, an explanation stands below what it explains
-constexpr std::size_t kFullLine = 80;          ///< a paragraph's line of at least that length continues in the next one
+constexpr std::size_t kMinExplanation = 24;  ///< columns; with fewer, an explanation is below what it explains
+constexpr std::size_t kFullLine = 80;        ///< a paragraph's line of at least that length continues in the next one
 
 std::size_t leading_spaces(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
@@ -20,6 +20,16 @@ std::size_t leading_spaces(std::string_view line) {
 std::size_t explanation_of(std::string_view line) {
   const std::size_t gap = line.find("  ", leading_spaces(line));
   return gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+}
+
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, display_width(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
 }
 
 void add_wrapped(std::string& text, const std::string& begin, std::string_view rest, std::size_t indent,
@@ -49,12 +59,13 @@ void add_line(std::string& text, const std::string& line, std::size_t width) {
   const std::size_t indent = leading_spaces(line), explanation = explanation_of(line);
   if (explanation != std::string_view::npos) {
     const std::string words = line.substr(0, explanation);
-    const bool fits_beside = explanation + kLeastExplanation <= width;
+    const std::size_t columns = std::max(kMinExplanation, longest_word(std::string_view(line).substr(explanation)));
+    const bool fits_beside = explanation + columns <= width;
     if (!fits_beside) add_line(text, words.substr(0, words.find_last_not_of(' ') + 1), width);
     const std::size_t column = fits_beside ? explanation : indent + 4;
     return add_wrapped(text, fits_beside ? words : "", std::string_view(line).substr(explanation), column, width);
   }
-  if (indent + kLeastExplanation > width) {
+  if (indent + kMinExplanation > width) {
     text += line + "\n";
     return;
   }
@@ -72,8 +83,8 @@ std::string wrapped_help(std::string_view help, std::size_t width) {
     const std::string_view next = help.substr(0, end);
     help.remove_prefix(std::min(end + 1, help.size()));
     line += next;
-    const bool continues = next.size() >= kFullLine && leading_spaces(next) == 0 && !help.empty() && help.front() != '\n' &&
-                           help.front() != ' ' && line.size() > width;
+    const bool continues = next.size() >= kFullLine && leading_spaces(next) == 0 && !help.empty() &&
+                           help.front() != '\n' && help.front() != ' ' && line.size() > width;
     if (continues) {
       line += ' ';
       continue;

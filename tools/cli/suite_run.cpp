@@ -375,8 +375,7 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
   std::error_code ignored;
   const bool has_weights = std::filesystem::exists(results::weights_folder(store.file(), 0).parent_path(), ignored);
   write_to_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
-                  " are finished and kept in " +
-                  store.file().string() + "; a run in progress " +
+                  " are finished and kept in " + store.file().string() + "; a run in progress " +
                   (has_weights ? "continues from its checkpoint" : "is made again") + "\n");
   if (const std::string command = command_to_continue(store.plan(plan_ids.back())); !command.empty())
     write_to_stderr("continue: " + command + "\n");

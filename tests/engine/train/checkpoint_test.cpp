@@ -67,7 +67,7 @@ std::map<std::string, std::string> content_of(const fs::path& file) {
   for (const auto& [name, tensor] : read_safetensors(file)) {
     if (name == "trainer/clock_ms" || name == "trainer/events") continue;
     // Behind its ten counts the meter of the communication has times.
-    const std::size_t bytes = name == "trainer/communication" ? 10 * sizeof(double) : tensor.nbytes();
+    const std::size_t bytes = name.ends_with("trainer/communication") ? 10 * sizeof(double) : tensor.nbytes();
     content[name] = {static_cast<const char*>(tensor.const_data_ptr()), bytes};
   }
   return content;
