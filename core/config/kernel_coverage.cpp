@@ -88,6 +88,16 @@ const KernelCondition kPlainAdam{"Adam without cautious decay",
                                  {"/optimizer/embeddings/cautious_decay", "/optimizer/lm_head/cautious_decay",
                                   "/optimizer/scalars/cautious_decay", "/optimizer/families"},
                                  has_plain_adam};
+const KernelCondition kMomentsAsParameters{
+    "moments stored as their parameters are",
+    {"/precision/adam_state", "/precision/embeddings", "/precision/lm_head", "/precision/scalars", "/precision/gates"},
+    [](Query query) {
+      const PrecisionConfig& precision = query.config.precision;
+      const auto stored = {precision.embeddings, precision.lm_head, precision.scalars, precision.gates};
+      return std::all_of(stored.begin(), stored.end(), [&](StoredPrecision parameters) {
+        return precision.adam_state == StoredPrecision::kFloat32 || parameters == precision.adam_state;
+      });
+    }};
 const KernelCondition kEarlyStream{
     "a residual stream as up to record 41", {"/model/residual_scaling", "/model/skip/to"}, has_early_stream};
 const KernelCondition kEarlyAttention{
@@ -260,6 +270,11 @@ KernelRow gpu_muon() {
                   query, [](const OptimizerGroupConfig& group) { return muon_has_kernel(KernelDevice::kGpu, group); });
             }},
            kFloat32,
+           {"queries and keys orthogonalized as whole matrices",
+            {"/optimizer/hidden_matrices/query_key_blocks"},
+            [](Query query) {
+              return all_muons(query, [](const OptimizerGroupConfig& group) { return group.query_key_blocks == 1; });
+            }},
            {"sides that are multiples of 8, of all matrices with at least 8 rows",
             {"/model/model_dim", "/model/num_heads", "/model/num_kv_heads", "/model/mlp_ratio"},
             has_whole_matrix_units}}};
@@ -298,17 +313,18 @@ const char* to_string(KernelDevice device) {
 }
 
 const std::vector<KernelRow>& kernel_table() {
-  static const std::vector<KernelRow> table = {gpu_embeddings(),
-                                               cpu_blocks(),
-                                               gpu_blocks(),
-                                               cpu_attention(),
-                                               gpu_attention(),
-                                               cpu_head(),
-                                               gpu_head(),
-                                               {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32, kPlainAdam}},
-                                               {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32, kPlainAdam}},
-                                               cpu_muon(),
-                                               gpu_muon()};
+  static const std::vector<KernelRow> table = {
+      gpu_embeddings(),
+      cpu_blocks(),
+      gpu_blocks(),
+      cpu_attention(),
+      gpu_attention(),
+      cpu_head(),
+      gpu_head(),
+      {StepPart::kAdam, KernelDevice::kCpu, {kFused, kFloat32, kPlainAdam}},
+      {StepPart::kAdam, KernelDevice::kGpu, {kFused, kFloat32, kPlainAdam, kMomentsAsParameters}},
+      cpu_muon(),
+      gpu_muon()};
   return table;
 }
 

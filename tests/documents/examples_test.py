@@ -37,6 +37,7 @@ NOT_RUN = {
     "pip install": "needs a wheel: tests/package",
     "source <(nanobench completion zsh)": "needs zsh: completion_test",
     "nanobench compare 3f2a91c 88d0e1b": "needs results of two revisions: compare_command_test",
+    "nanobench bisect smoke_gate": "builds an engine for each revision: bisect_test",
     "nanobench watch --wait": "waits for a suite that another terminal starts: watch_command_test",
 }
 # Flags that need a machine of their own: what is run leaves them out.
@@ -47,9 +48,10 @@ ELSEWHERE = {
     " && tensorboard --logdir events": "another program",
     " | source": "fish",
     ", --instructions": "symbols of both engines",
+    " --only cost --instructions": "symbols of both engines",
     " --instructions": "symbols of both engines",
 }
-BY_VERDICT = re.compile(r"nanobench (gate|audit|calibrate|bisect|hunt|bench .*--gate|run .*--until-decided)")
+BY_VERDICT = re.compile(r"nanobench (gate|audit|bisect|hunt|transfer|trend|bench .*--gate|run .*--until-decided)")
 REAL_ENGINE = re.compile(r"nanobench (profile|train|doctor)|&& nanobench train")
 
 TRAINER = """
@@ -99,6 +101,9 @@ def as_run(example):
         ("SUITE --good A --bad B", "my_trainer.json --good v1.0 --bad main"),
         ("/mnt/box/nanobench.db", "server.db"),
         ("'./old'", "'./former'"),
+        ("make -C new check", "make -C newer check"),
+        ("hunt my_trainer.json", "hunt hunted.json"),
+        ("gate speedrun_history", "gate speedrun_history --scale smoke"),
     ):
         example = example.replace(name, value)
     return example.replace("--scale mini", "--scale smoke").replace("--scale nano --config", "--scale smoke --config")
@@ -184,6 +189,8 @@ class World:
                 self.must(f"nanobench run {suite} --scale smoke --seeds {seeds} --quiet || [ $? = 4 ]")
         for name in ("laptop.db", "server.db", "old.db", "results/nanobench.db", "../unnamed.db"):
             shutil.copy(self.root / "results.db", self.project / name)
+        self.must("nanobench calibrate smoke_gate --pairs 6 --quiet >/dev/null")
+        self.must("nanobench baseline accept --suite speedrun_history --reason first >/dev/null")
         self.must("nanobench baseline save main --suite smoke_gate --out baseline.json")
         shutil.copy(self.root / "results.db", self.root / "filled.db")
 
@@ -212,12 +219,25 @@ class World:
     def write_commands(self):
         for name in ("a.out", "sum", "former", "new"):
             self.script(self.project / name, "sleep 0.002")
+        for folder in ("old", "newer"):
+            (self.project / folder).mkdir(exist_ok=True)
+            (self.project / folder / "Makefile").write_text("check:\n\t@sleep 0.002\n")
         (self.project / "Makefile").write_text("all:\n\t@sleep 0.002\nclean:\n\t@true\n")
         (self.project / "train.py").write_text("print('val_loss: 3.2812')\n")
 
     def write_trainer(self):
         (self.project / "train.sh").write_text(TRAINER)
         (self.project / "my_trainer.json").write_text(json.dumps(TRAINER_SUITE))
+        hunted = {**TRAINER_SUITE, "name": "hunted", "design": "leave_one_out"}
+        hunted.pop("cells")
+        hunted["engine"] = {
+            **TRAINER_SUITE["engine"],
+            "env": {"KNOB_A": "{feature:a}", "KNOB_B": "{feature:b}"},
+            "features": {
+                name: {"values": {"off": "0", "on": "1"}, "before": "off", "after": "on"} for name in ("a", "b")
+            },
+        }
+        (self.project / "hunted.json").write_text(json.dumps(hunted))
         (self.project / "data").mkdir()
         self.git(self.project, "init", "-q", "-b", "main", ".")
         for tag, harm in (("v1.0", 0), ("v1.1", 0), ("v1.2", 50)):
@@ -274,6 +294,8 @@ class Examples(unittest.TestCase):
             command += " --scale smoke"
         named = "unnamed.db" if re.match(r"nanobench baseline save(?!.*--replace)", command) else "filled.db"
         shutil.copy(self.world.root / named, self.world.root / "results.db")
+        for written in re.findall(r"--out (baseline\.json)|new suite (mine\.json)", command):
+            (self.world.project / "".join(written)).unlink(missing_ok=True)
         code, output = self.world.run(command, **extra)
         allowed = VERDICT if BY_VERDICT.search(command) else (0,)
         self.assertIn(code, allowed, f"{command}\n{output[-2000:]}")

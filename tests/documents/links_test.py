@@ -12,6 +12,7 @@ import unittest
 import workbench
 
 MOST_README_LINES = 90
+MOST_README_WORDS = 900  # of which a quarter is tables: three minutes
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 LEFT_OUT = {"build", ".deps", ".git", ".cache", "node_modules", "shared"}
 
@@ -81,6 +82,7 @@ class Readme(unittest.TestCase):
 
     def test_it_is_short(self):
         self.assertLessEqual(len(self.text.splitlines()), MOST_README_LINES)
+        self.assertLessEqual(len(self.text.split()), MOST_README_WORDS)
 
     def test_it_has_two_commands_a_table_and_the_way_on(self):
         title, *sections = re.split(r"^## ", self.text, flags=re.M)

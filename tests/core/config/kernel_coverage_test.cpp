@@ -72,6 +72,15 @@ TEST(KernelCoverage, AGpuComputesInBfloat16) {
   config.precision.activations = ActivationPrecision::kBfloat16;
   config.optimizer.hidden_matrices.ns_dtype = NewtonSchulzDtype::kBfloat16;
   EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), Parts{});
+  config.precision.adam_state = StoredPrecision::kBfloat16;
+  EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), Parts{StepPart::kAdam});
+  for (StoredPrecision* stored :
+       {&config.precision.embeddings, &config.precision.lm_head, &config.precision.scalars, &config.precision.gates})
+    *stored = StoredPrecision::kBfloat16;
+  EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), Parts{});
+  config.optimizer.hidden_matrices.query_key_blocks = 2;
+  EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu), Parts{StepPart::kMuon});
+  config.optimizer.hidden_matrices.query_key_blocks = 1;
   config.model.model_dim = 2048;
   config.model.num_heads = config.model.num_kv_heads = 8;  // of 256 numbers
   EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu),
