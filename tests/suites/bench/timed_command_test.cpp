@@ -152,7 +152,10 @@ TEST(TimedRun, APauseHoldsTheWholeGroupAndATurnContinuesIt) {
     parent = pid_in(folder / "parent");
     child = pid_in(folder / "child");
   }
-  EXPECT_EQ(state_of(parent), "T") << "it has stopped when its turn returns";
+  // "D": a shell that waits for its child to have begun another program. The child is stopped, so neither computes.
+  EXPECT_TRUE(comes_to(parent, "TD")) << state_of(parent);
+  usleep(20'000);
+  EXPECT_NE(std::string("TD").find(state_of(parent)), std::string::npos) << "it stays as its turn left it";
   EXPECT_TRUE(comes_to(child, "T"));
   std::ofstream(folder / "go") << "go";
   EXPECT_TRUE(run.run([] {}));
