@@ -67,7 +67,7 @@ RunSummary Store::summary(std::int64_t run_id) const {
 }
 
 std::int64_t Store::complete_summaries() {
-  constexpr int kRunsAtOnce = 100;  // per transaction: other writers get their turns in between
+  constexpr int kSummariesAtOnce = 100;  // per transaction: other writers get their turns in between
   std::int64_t count = 0;
   std::int64_t last = 0;
   for (;;) {
@@ -77,7 +77,7 @@ std::int64_t Store::complete_summaries() {
       Statement statement(*database_,
                           "SELECT id FROM runs WHERE outcome = 'completed' AND NOT EXISTS (SELECT 1 FROM run_summaries "
                           "WHERE run_id = runs.id) AND id > ? ORDER BY id LIMIT ?");
-      statement.bind(last, kRunsAtOnce);
+      statement.bind(last, kSummariesAtOnce);
       while (statement.step()) ids.push_back(statement.integer(0));
     }
     for (const std::int64_t id : ids) store_summary(*database_, id);

@@ -207,9 +207,9 @@ class SpeedBars {
 
 /// Of the speed-up over the row's reference; absent without a spread.
 std::optional<ConfidenceInterval> step_interval(const std::optional<Effect>& step) {
-  constexpr double kLevel = 0.95;
+  constexpr double kIntervalLevel = 0.95;
   if (!step || !step->sd || step->n < 2) return std::nullopt;
-  const double half = t_critical(kLevel, step->n - 1) * *step->sd / std::sqrt(static_cast<double>(step->n));
+  const double half = t_critical(kIntervalLevel, step->n - 1) * *step->sd / std::sqrt(static_cast<double>(step->n));
   return ConfidenceInterval{.low = step->value - half, .high = step->value + half};
 }
 

@@ -86,7 +86,7 @@ TEST(CorpusModel, WordsAreZipfianWithTopicsOfTheirOwn) {
   std::vector<double> p;
   for (std::uint16_t word = 0; word < 256; ++word) p.push_back(plain.first_word_probability(2, word));
   std::sort(p.rbegin(), p.rend());
-  for (const std::size_t rank : {2, 10, 100, 256}) {
+  for (const std::size_t rank : {2U, 10U, 100U, 256U}) {
     EXPECT_NEAR(p[rank - 1] / p[0], std::pow(static_cast<double>(rank), -config.zipf_exponent), 1e-6) << rank;
   }
   const CorpusModel topical(CorpusConfig{});
