@@ -221,6 +221,46 @@ std::map<std::string, double> expected_seconds(const results::Store& store, cons
   return seconds;
 }
 
+std::optional<double> seed_seconds(const results::Store& store, const suites::Plan& plan) {
+  const std::map<std::string, double> seconds = expected_seconds(store, plan);
+  if (seconds.size() < plan.matrix.cells.size()) return std::nullopt;
+  double sum = 0.0;
+  for (const auto& [cell, each] : seconds) sum += each;
+  return sum;
+}
+
+std::string price_text(const std::optional<double>& seconds, const std::string& word) {
+  return seconds ? word + " " + format_duration(*seconds) + "; " : "";
+}
+
+namespace {
+
+std::optional<double> suite_seconds(const results::Store& store, const suites::Suite& suite,
+                                    const suites::Matrix& matrix) {
+  const suites::Engine engine{.command = {}, .name = "nanobench-train", .version = ""};
+  const suites::Plan plan = suites::make_plan(suite, matrix, {}, engine, results::machine_info());
+  const std::map<std::string, double> seconds = expected_seconds(store, plan);
+  double sum = 0.0;
+  for (const suites::PlannedRun& run : plan.runs) {
+    const auto known = seconds.find(plan.cell_of(run).label);
+    if (known == seconds.end()) return std::nullopt;
+    sum += known->second;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string suite_price(const results::Store* store, const suites::Suite& suite, const suites::Matrix& matrix) {
+  if (store == nullptr || suite.external || suite.device.is_gpu) return "";
+  try {
+    return price_text(suite_seconds(*store, suite, matrix), "up to");
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return "";
+  }
+}
+
 RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, std::span<const PastRun> history,
                       const std::optional<PastRun>& calibration) {
   if (!run.spec.mock.is_null()) return from_mock(run.spec);

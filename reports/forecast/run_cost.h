@@ -69,4 +69,15 @@ RunCost estimate_cost(const suites::Plan& plan, const suites::PlannedRun& run, s
 /// What a run of each cell takes, by `store`; without cells of which nothing is known.
 std::map<std::string, double> expected_seconds(const results::Store& store, const suites::Plan& plan);
 
+/// What one more seed of every cell takes; nullopt where a cell's time is unknown.
+std::optional<double> seed_seconds(const results::Store& store, const suites::Plan& plan);
+
+/// "about 4 min; ", in front of what a command gives; empty where that is unknown.
+std::string price_text(const std::optional<double>& seconds, const std::string& word = "about");
+
+/// "up to 4 min; ": what all runs of a suite take one after the other with all processors, by the runs in `store`
+/// (nullptr: none), before it has data and an engine. Empty where a cell's time is unknown, for a GPU, for a trainer of
+/// one's own, and if the store cannot be read: no command fails for want of a price.
+std::string suite_price(const results::Store* store, const suites::Suite& suite, const suites::Matrix& matrix);
+
 }  // namespace nanobench::reports

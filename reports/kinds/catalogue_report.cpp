@@ -3,6 +3,7 @@
 #include "ablations/resolve.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -206,11 +207,33 @@ Document scales_report(const Catalogue& catalogue) {
 
 namespace {
 
+constexpr const char* kOfferedScale = "nano";  ///< of a suite that names none
+constexpr int kOfferedSeeds = 3;               ///< enough for a first measurement
+
+/// A command that measures something, without --seeds, and the suite that it runs.
+struct OfferedAblation {
+  std::string command;
+  suites::Suite suite;
+};
+
+/// The command with seeds, and what it gives after its price.
+NextStep measured_step(const OfferedAblation& offered, const Catalogue& catalogue, const results::Store* store,
+                       const std::string& gain) {
+  suites::Suite suite = offered.suite;
+  suite.scale = kOfferedScale;
+  suite.seeds.clear();
+  for (int seed = 1; seed <= kOfferedSeeds; ++seed) suite.seeds.push_back(static_cast<std::uint64_t>(seed));
+  const suites::Matrix matrix = suites::make_matrix(suite, catalogue);
+  const auto runs = static_cast<std::int64_t>(matrix.cells.size() * suite.seeds.size());
+  return {
+      .command = offered.command + " --seeds " + std::to_string(kOfferedSeeds),
+      .gain = suite_price(store, suite, matrix) + gain + ": " + counted(runs, "run") + " at scale " + kOfferedScale};
+}
+
 /// The command that measures the feature alone, from the record that it names as its base; nullopt if it does not act
 /// there at scale nano.
-std::optional<std::string> ablation_of(const Catalogue& catalogue, const Feature& feature) {
-  constexpr const char* kScale = "nano";
-  ablations::ResolveRequest request{.record = feature.base, .scale = kScale};
+std::optional<OfferedAblation> ablation_of(const Catalogue& catalogue, const Feature& feature) {
+  ablations::ResolveRequest request{.record = feature.base, .scale = kOfferedScale};
   std::string options;
   const auto add = [&](std::int64_t need, const char* option, std::optional<std::int64_t>& member) {
     if (need <= 1) return;
@@ -229,8 +252,18 @@ std::optional<std::string> ablation_of(const Catalogue& catalogue, const Feature
     request.settings[feature.id] = is_there ? feature.before : feature.after;
     if (ablations::resolve(catalogue, request).config.digest() == base.config.digest()) return std::nullopt;
     if (!is_there && now->second != feature.before) return std::nullopt;
-    return "ablate --base " + feature.base + " --design " + (is_there ? "leave_one_out" : "add_one_in") +
-           " --features " + feature.id + options;
+    OfferedAblation offered{.command = "ablate --base " + feature.base + " --design " +
+                                       (is_there ? "leave_one_out" : "add_one_in") + " --features " + feature.id +
+                                       options,
+                            .suite = {}};
+    offered.suite.name = "ablate";
+    offered.suite.design = is_there ? suites::Design::kLeaveOneOut : suites::Design::kAddOneIn;
+    offered.suite.base_record = feature.base;
+    offered.suite.features = {{.id = feature.id, .value = std::nullopt, .values = {}}};
+    offered.suite.ranks = request.ranks;
+    offered.suite.processes = request.processes;
+    offered.suite.device = *request.device;
+    return offered;
   } catch (const core::Error& error) {
     rethrow_internal(error);
     return std::nullopt;
@@ -239,7 +272,7 @@ std::optional<std::string> ablation_of(const Catalogue& catalogue, const Feature
 
 }  // namespace
 
-Document feature_report(const Catalogue& catalogue, const std::string& id) {
+Document feature_report(const Catalogue& catalogue, const std::string& id, const results::Store* store) {
   const Feature& feature = catalogue.feature(id);
   Document document{.kind = "feature", .title = feature.id + ": " + feature.title};
   Section& head = document.sections.emplace_back();
@@ -257,6 +290,7 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
     list.add("not_applicable", "cannot be set", *feature.not_applicable);
     list.add("source", "file", feature.source);
     head.facts = std::move(list.facts);
+    document.next = {{.command = "list features", .gain = "the others, most of which can be set"}};
     return document;
   }
   list.add("before", "before", feature.before);
@@ -272,16 +306,18 @@ Document feature_report(const Catalogue& catalogue, const std::string& id) {
   head.facts = std::move(list.facts);
   head.tables.push_back(values_table(feature));
   head.tables.push_back(use_table(catalogue, feature));
-  if (const std::optional<std::string> ablation = ablation_of(catalogue, feature)) {
-    document.next = {{.command = *ablation + " --dry-run", .gain = "the cells that would measure it; trains nothing"},
-                     {.command = *ablation + " --seeds 3", .gain = "measures it: 6 runs at scale nano"}};
+  if (const std::optional<OfferedAblation> ablation = ablation_of(catalogue, feature)) {
+    document.next = {
+        {.command = ablation->command + " --dry-run", .gain = "the cells that would measure it; trains nothing"},
+        measured_step(*ablation, catalogue, store, "measures it")};
   } else {
     document.next = {{.command = "show " + feature.base, .gain = "a record where it applies"}};
   }
   return document;
 }
 
-Document record_report(const Catalogue& catalogue, const ablations::ResolveRequest& request) {
+Document record_report(const Catalogue& catalogue, const ablations::ResolveRequest& request,
+                       const results::Store* store) {
   const Record& record = catalogue.record(request.record);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
   Document document{.kind = "record", .title = record.id + ": " + record.title};
@@ -306,9 +342,11 @@ Document record_report(const Catalogue& catalogue, const ablations::ResolveReque
   if (record.parent) {
     document.next.push_back(
         {.command = "diff " + *record.parent + " " + record.id, .gain = "what it changed, setting by setting"});
-    document.next.push_back(
-        {.command = "ablate --design history --records " + *record.parent + "," + record.id + " --seeds 3",
-         .gain = "measures that step here: 6 runs at scale nano"});
+    OfferedAblation offered{.command = "ablate --design history --records " + *record.parent + "," + record.id,
+                            .suite = {}};
+    offered.suite.name = "ablate";
+    offered.suite.records = {*record.parent, record.id};
+    document.next.push_back(measured_step(offered, catalogue, store, "measures that step here"));
   }
   return document;
 }

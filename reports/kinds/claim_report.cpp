@@ -352,7 +352,7 @@ void add_ledger_link(Document& document, const std::vector<LedgerEntry>& entries
   document.sections.insert(place, std::move(section));
 }
 
-Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale) {
+Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale, const std::string& price) {
   Document document{.kind = "claims_ledger", .title = "Claims, settled by measurement"};
   document.headline = ledger_headline(entries);
   Section& head = document.sections.emplace_back();
@@ -375,8 +375,9 @@ Document ledger_report(const std::vector<LedgerEntry>& entries, const std::strin
     return entry.verdict == LedgerVerdict::kNotMeasured;
   });
   if (unmeasured > 0) {
-    document.next.push_back({.command = "claims --measure",
-                             .gain = "trains and times what " + counted(unmeasured, "claim lacks", "claims lack")});
+    document.next.push_back(
+        {.command = "claims --measure",
+         .gain = price + "trains and times what " + counted(unmeasured, "claim lacks", "claims lack")});
   }
   return document;
 }

@@ -64,11 +64,14 @@ Document scales_report(const ablations::Catalogue& catalogue);
 /// What the analyses of the records claim, and what would decide it.
 Document claims_report(const ablations::Catalogue& catalogue);
 
-/// One feature: its values as patches, relations, and each record's value.
-Document feature_report(const ablations::Catalogue& catalogue, const std::string& id);
+/// One feature: its values as patches, relations, and each record's value. `store` gives measurements their price;
+/// nullptr: nothing was ever run.
+Document feature_report(const ablations::Catalogue& catalogue, const std::string& id,
+                        const results::Store* store = nullptr);
 /// One record: changes, published figures, the values of all features with the request's settings, and its size at the
-/// request's scale. Throws like resolve().
-Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request);
+/// request's scale. `store` as above. Throws like resolve().
+Document record_report(const ablations::Catalogue& catalogue, const ablations::ResolveRequest& request,
+                       const results::Store* store = nullptr);
 Document scale_report(const ablations::Catalogue& catalogue, const std::string& id);
 /// One claim: statement, place, measure, rule, what the published sources say.
 Document claim_report(const ablations::Catalogue& catalogue, const std::string& id);
@@ -179,8 +182,10 @@ Document compare_report(const GateResult& result);
 Document calibration_report(const results::PlanRecord& plan, const std::string& machine, const Calibration& calibration,
                             double power);
 
-/// The ledger of claims. `scale` is that of the measurements.
-Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale);
+/// The ledger of claims. `scale` is that of the measurements, `price` stands before the offer of those that are
+/// missing: "up to 4 min; ".
+Document ledger_report(const std::vector<LedgerEntry>& entries, const std::string& scale,
+                       const std::string& price = "");
 /// "176 claims: 56 are supported here, 46 are contradicted and 1 is inconclusive."
 std::string ledger_headline(const std::vector<LedgerEntry>& entries);
 /// Adds the ledger to another report as a section before its last one.

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/process/command.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/sections.h"
 #include "results/host_load.h"
 
@@ -67,10 +68,6 @@ std::optional<double> seconds_to(int seeds, const std::vector<CellMeasures>& cel
     sum += static_cast<double>(seeds - done) * known->second;
   }
   return sum;
-}
-
-std::string price_text(const std::optional<double>& seconds) {
-  return seconds ? "about " + format_duration(*seconds) + "; " : "";
 }
 
 const RunMeasure* newest_failure(const std::vector<CellMeasures>& cells) {

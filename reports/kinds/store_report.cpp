@@ -11,6 +11,14 @@ TableCell whole_cell(std::int64_t count) {
   return value_cell(format_count(count), count);
 }
 
+NextStep plans_step(const std::filesystem::path& file) {
+  return {.command = shell_words({"list", "plans", "--db", file.string()}), .gain = "what it holds"};
+}
+
+NextStep check_step(const std::filesystem::path& file) {
+  return {.command = shell_words({"db", "check", file.string()}), .gain = "whether it is intact"};
+}
+
 }  // namespace
 
 Document merge_report(const std::filesystem::path& into, const std::vector<MergedFile>& merged) {
@@ -29,6 +37,7 @@ Document merge_report(const std::filesystem::path& into, const std::vector<Merge
                           whole_cell(result.baselines_added)});
     document.notes.insert(document.notes.end(), result.messages.begin(), result.messages.end());
   }
+  document.next = {plans_step(into), check_step(into)};
   document.sections.emplace_back().tables.push_back(std::move(table));
   return document;
 }
@@ -53,6 +62,7 @@ Document check_report(const std::filesystem::path& file, const results::StoreChe
     table.rows.push_back(
         {text_cell(problem.rule), text_cell(problem.text), whole_cell(problem.count), std::move(where)});
   }
+  document.next = {plans_step(file)};
   if (!table.rows.empty()) {
     head.tables.push_back(std::move(table));
     document.notes.push_back("Nothing was changed. `sqlite3 FILE .recover` saves what can be read of damaged pages.");
@@ -70,6 +80,7 @@ Document vacuum_report(const std::filesystem::path& file, const results::VacuumR
   list.add("bytes_after", "size after", bytes_cell(result.bytes_after));
   list.add("summaries_made", "summaries made", whole_cell(result.summaries_made));
   document.sections.emplace_back().facts = std::move(list.facts);
+  document.next = {plans_step(file), check_step(file)};
   return document;
 }
 

@@ -303,6 +303,16 @@ bool has_charts(const Document& document) {
                      [](const Section& section) { return !section.charts.empty(); });
 }
 
+/// A report of so many changes that paper has room for the beginning of its tables, and for its main chart alone.
+bool is_about_many(const Document& document) {
+  const auto is_high = [](const Table& table) { return table.rows.size() > kMaxLowRows; };
+  const bool has_high_table =
+      std::any_of(document.sections.begin(), document.sections.end(), [&](const Section& section) {
+        return !section.is_background && std::any_of(section.tables.begin(), section.tables.end(), is_high);
+      });
+  return has_high_table && !document.cards.empty() && !document.sections.front().charts.empty();
+}
+
 /// A table with an order to choose.
 bool has_sorted_table(const Document& document) {
   const auto is_long = [](const Table& table) { return table.rows.size() >= kMinSortedRows; };
@@ -345,7 +355,8 @@ std::string render_html(const Document& document) {
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy(scripts) + "\">\n";
   out += "<title>" + escape_markup(document.title) + "</title>\n<style>\n";
-  out.append(page_style().text).append("</style>\n</head>\n<body>\n<main>\n");
+  out.append(page_style().text).append("</style>\n</head>\n<body>\n");
+  out += is_about_many(document) ? "<main class=\"many\">\n" : "<main>\n";
   out += "<h1>" + escape_markup(document.title) + "</h1>\n";
   const std::string& answer = document.lead.empty() ? document.headline : document.lead;
   if (!answer.empty()) out += "<p class=\"headline\">" + prose_html(answer) + "</p>\n";

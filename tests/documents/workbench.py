@@ -49,6 +49,32 @@ FAILING = {
     "seeds": [1],
     "engine": {"mock": {**MOCK, "fault": {"kind": "exit", "step": 4}}},
 }
+# A trainer of one's own, with two changes.
+OWN = {
+    "name": "own",
+    "design": "leave_one_out",
+    "seeds": [1, 2, 3],
+    "engine": {
+        "command": ["sh", "train.sh", "{seed}", "{feature:lr}", "{feature:warmup}"],
+        "features": {"lr": {"values": ["high", "low"]}, "warmup": {"values": ["off", "on"]}},
+    },
+}
+OWN_TRAINER = (
+    "loss=$(( 2000 + $1 * 7 ))\n"
+    "[ $2 = low ] || loss=$(( $loss + 100 ))\n"
+    "echo step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms\n"
+    "echo step:2/4 val_loss:5.5 train_time:2000ms step_avg:1000.00ms\n"
+    "echo step:4/4 val_loss:3.$loss train_time:$(( 4000 + $1 ))ms step_avg:1000.00ms\n"
+)
+LEAVE_ONE_OUT = {
+    "name": "loo",
+    "design": "leave_one_out",
+    "base": {"record": "record17"},
+    "features": ["rotary", "attention_skip", "qk_norm", "embedding_norm"],
+    "threads": 1,
+    "seeds": [1, 2, 3],
+    "engine": {"mock": {**MOCK, "cells": {"without rotary": {"effect": 0.03}, "without qk_norm": {"effect": 0.02}}}},
+}
 GOOD_LOGS, BAD_LOGS = "2025-01-01_Good", "2025-02-01_Bad"
 LOG_LINES = (
     "step:0/3 val_loss:10.{curve} train_time:0ms step_avg:nanms\n"
@@ -139,6 +165,35 @@ class Workbench:
             self.write("toy/train.sh", lines.format(loss=loss))
             subprocess.run([*git, "add", "-A"], cwd=self.folder / "toy", check=True)
             subprocess.run([*git, "commit", "-q", "-m", f"loss {loss}"], cwd=self.folder / "toy", check=True)
+
+    def add_asked_samples(self, suite):
+        """What the runs of the suite would have if they had been asked for every metric and an evaluation."""
+        draws = random.Random(1)
+        samples, facts = [], []
+        with sqlite3.connect(self.database) as store:
+            runs = store.execute("SELECT id FROM runs WHERE suite = ? AND outcome = 'completed'", (suite,)).fetchall()
+            for (run,) in runs:
+                for metric in ("loss_at_position", "loss_by_document_length", "loss_by_token_frequency"):
+                    for bucket in range(32):
+                        samples.append((run, f"val/{metric}", bucket, 4 - 0.02 * bucket + draws.gauss(0, 0.002)))
+                        samples.append((run, f"val/{metric}/tokens", bucket, 1000))
+                for step in (0, 10, 20):
+                    for part in ("", "/hidden_matrices", "/hidden_matrices/1", "/embeddings"):
+                        samples.append((run, "health/gradient_norm" + part, step, draws.uniform(0.5, 2)))
+                        samples.append((run, "health/update_ratio" + part, step, draws.uniform(0.001, 0.01)))
+                    samples.append((run, "health/gradient_flow", step, draws.uniform(0.1, 0.5)))
+                facts.append((run, "eval/toy_task/items", "the same items"))
+                samples.append((run, "eval/toy_task/chance", 40, 0.25))
+                for scoring in ("", "_norm"):
+                    answers = [int(draws.random() < 0.4) for _ in range(200)]
+                    samples.append((run, "eval/toy_task/accuracy" + scoring, 40, sum(answers) / 200))
+                    samples += [
+                        (run, "eval/toy_task/correct" + scoring, item, right) for item, right in enumerate(answers)
+                    ]
+            store.executemany("INSERT INTO samples (run_id, metric, step, value) VALUES (?, ?, ?, ?)", samples)
+            store.executemany("INSERT INTO run_facts (run_id, name, value) VALUES (?, ?, ?)", facts)
+        store.close()
+        self.seal()
 
     def write_logs(self, folder, losses):
         for number, loss in enumerate(losses):

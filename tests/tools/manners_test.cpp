@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <sstream>
 
+#include "core/base/error.h"
+#include "core/base/text.h"
 #include "results/store.h"
+#include "suites/bench/command_words.h"
+#include "tests/reports/trend/trend_store.h"
+#include "tests/reports/trend/trend_support.h"
+#include "tests/results/import/log_texts.h"
 #include "tests/tools/refusals.h"
 #include "tests/tools/run_command_line.h"
 
@@ -42,23 +47,46 @@ std::vector<std::string> next_commands(const std::string& text) {
 }
 
 std::vector<std::string> words_of(const std::string& command) {
-  std::istringstream in(command);
-  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+  return suites::command_words(command);
 }
 
 /// Whether the command takes long, or needs a name in place of a word in capitals.
 bool trains(const std::vector<std::string>& words) {
-  const bool is_dry = std::find(words.begin(), words.end(), "--dry-run") != words.end();
-  const bool is_mock = std::find(words.begin(), words.end(), "s.json") != words.end();
-  if (words[0] == "run" || words[0] == "ablate" || words[0] == "plan") return !is_dry && !is_mock;
-  return words[0] == "baseline" || std::find(words.begin(), words.end(), "--measure") != words.end();
+  const auto has = [&](const char* word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  if (has("NAME") || has("SUITE") || has("--measure")) return true;
+  const bool is_training = words[0] == "run" || words[0] == "ablate" || words[0] == "plan";
+  return is_training && !has("--dry-run") && !has("s.json");
+}
+
+/// Each result ends with one to three commands; those that do not train can be given as they are.
+void expect_offers(const CommandLine& shell, const std::vector<std::vector<std::string>>& results) {
+  for (const std::vector<std::string>& arguments : results) {
+    const ProgramResult result = shell.run(arguments);
+    const std::vector<std::string> commands = next_commands(result.out);
+    EXPECT_GE(commands.size(), 1U) << joined(arguments, " ") << ": " << result.out << result.err;
+    EXPECT_LE(commands.size(), 3U) << joined(arguments, " ");
+    for (const std::string& command : commands) {
+      std::vector<std::string> words = words_of(command);
+      EXPECT_EQ(shell.run({words[0], "--help"}).exit_code, 0) << command;
+      std::erase(words, "--open");
+      if (trains(words)) continue;
+      if (words[0] == "gate") words.emplace_back("--forecast");  // which runs nothing
+      const ProgramResult followed = shell.run(words);
+      EXPECT_EQ(followed.exit_code, 0) << command << ", offered after " << joined(arguments, " ") << ": "
+                                       << followed.err;
+    }
+  }
 }
 
 TEST(Next, EveryKindOfResultEndsWithACommandThatRuns) {
   const CommandLine shell("next");
   shell.write("s.json", suite());
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "Line " + std::to_string(i) + " of a text.\n\n";
+  shell.write("a.txt", text);
   const std::vector<std::vector<std::string>> results = {
       {"run", "s.json"},
+      {"compare", "record12", "record13"},
       {"plan", "s.json"},
       {"show", "s.json"},
       {"report"},
@@ -82,21 +110,107 @@ TEST(Next, EveryKindOfResultEndsWithACommandThatRuns) {
        "{}"},
       {"new", "suite", "fresh.json"},
       {"new", "feature", "fresh_idea"},
+      {"list", "settings"},
+      {"db", "check"},
+      {"db", "vacuum"},
+      {"db", "merge", "all.db", shell.database().string()},
+      {"data", "prepare", "--text", "a.txt", "--out", "set", "--documents", "blank-line"},
+      {"data", "info", "set"},
+      {"data", "info", "set/train_000000.bin"},
+      {"bench", "--quiet", "--runs", "2", "true", "ls"},
   };
-  for (const std::vector<std::string>& arguments : results) {
-    const ProgramResult result = shell.run(arguments);
-    const std::vector<std::string> commands = next_commands(result.out);
-    EXPECT_GE(commands.size(), 1U) << arguments[0] << ": " << result.out;
-    EXPECT_LE(commands.size(), 3U) << arguments[0];
-    for (const std::string& command : commands) {
-      std::vector<std::string> words = words_of(command);
-      EXPECT_EQ(shell.run({words[0], "--help"}).exit_code, 0) << command;
-      std::erase(words, "--open");
-      if (!trains(words)) {
-        EXPECT_EQ(shell.run(words).exit_code, 0) << command << ", offered after " << arguments[0];
-      }
+  expect_offers(shell, results);
+}
+
+TEST(Next, GatesAndWhatPreparesThem) {
+  const CommandLine shell("next_gates");
+  const std::vector<std::string> gate = {"gate", "s.json", "--baseline-suite", "s.json", "--quiet"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), gate.begin(), gate.end());
+    return words;
+  };
+  shell.write("s.json", suite(R"({"loss_sigma": 0.0002, "step_cv": 0.0001})"));
+  expect_offers(shell, {with({"--forecast"}), gate, {"calibrate", "s.json", "--pairs", "3", "--quiet"}});
+  ASSERT_EQ(shell.run(gate).exit_code, 0);
+  shell.write("s.json", suite(R"({"steps": 10, "loss_sigma": 0.02, "sleep_ms": 5})"));
+  // One in a thousand such draws alarms; which one this is changes with every new setting of a run.
+  const std::vector<std::string> unsure = {"--margin", "loss=0.0001", "--only", "loss", "--alpha", "0.001"};
+  const std::vector<std::string> narrow = with(unsure);
+  const ProgramResult inconclusive = shell.run(narrow);
+  ASSERT_EQ(inconclusive.exit_code, core::kExitInconclusive) << inconclusive.err;
+  EXPECT_NE(inconclusive.out.find("about 0.2 s a seed; adds"), std::string::npos)
+      << "two cells on two sides: " << inconclusive.out;
+  std::vector<std::string> forecast = narrow;
+  forecast.emplace_back("--forecast");
+  expect_offers(shell, {narrow, forecast});
+}
+
+TEST(Next, AStoredBaselineIsOfferedNoMoreSeedsOfBothSides) {
+  const CommandLine shell("next_stored");
+  shell.write("s.json", suite(R"({"loss_sigma": 0.02})"));
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  ASSERT_EQ(shell.run({"baseline", "save", "main"}).exit_code, 0);
+  const std::vector<std::string> gate = {"gate",     "s.json",      "--baseline", "main", "--seeds", "7,8,9", "--quiet",
+                                         "--margin", "loss=0.0001", "--only",     "loss", "--alpha", "0.001"};
+  ASSERT_EQ(shell.run(gate).exit_code, core::kExitInconclusive);
+  expect_offers(shell, {gate});
+}
+
+TEST(Next, LogsOffersOfPagesAndReports) {
+  const CommandLine shell("next_logs");
+  for (const std::string folder : {"old", "new"}) {
+    std::filesystem::create_directories(shell.work() / folder);
+    for (int run = 0; run < 4; ++run) {
+      const std::string loss = (folder == "old" ? "3.277" : "3.275") + std::to_string(run);
+      shell.write(folder + "/run" + std::to_string(run) + ".txt",
+                  results::log_text("step:0/3 val_loss:10." + std::to_string(1000 + run) +
+                                    " train_time:0ms step_avg:nanms\nstep:3/3 val_loss:" + loss +
+                                    " train_time:300ms step_avg:100.00ms\n"));
     }
   }
+  expect_offers(shell, {{"audit", "old"}, {"compare", "old", "new"}, {"import", "old", "new"}});
+}
+
+TEST(Next, HuntsTransfersAndTrends) {
+  const CommandLine shell("next_searches");
+  for (const char* scale : {"smoke", "nano"}) {
+    shell.write("s.json", R"({"name": "loo", "design": "leave_one_out", "base": {"record": "record17"}, "scale": ")" +
+                              std::string(scale) +
+                              R"(", "features": ["rotary", "attention_skip", "qk_norm", "embedding_norm"],
+                              "seeds": [1, 2, 3], "engine": {"mock": {"steps": 6}}})");
+    ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  }
+  expect_offers(shell, {{"transfer"}, {"hunt", "s.json", "--quiet"}});
+  std::vector<reports::StoredRun> weekly;
+  for (int week = 0; week < 8; ++week) {
+    for (const std::uint64_t seed : {1, 2}) {
+      weekly.push_back({.revision = reports::revision_name(week),
+                        .at = reports::time_at(7 * week, static_cast<int>(seed)),
+                        .seed = seed});
+    }
+  }
+  const CommandLine trend("next_trend");
+  reports::fill_trend_store(trend.database(), weekly);
+  expect_offers(trend, {{"trend", "weekly"}});
+}
+
+/// The mock engine's time is known; of ours, only where the database has runs like those that are offered.
+TEST(Next, SaysWhatItCosts) {
+  const CommandLine shell("next_price");
+  shell.write("s.json", suite(R"({"steps": 10, "sleep_ms": 3})"));
+  const auto out = [&](const std::vector<std::string>& words) { return shell.run(words).out; };
+  EXPECT_NE(out({"show", "record17"}).find("      measures that step here: 6 runs"), std::string::npos)
+      << "there is no database, and no price";
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
+  EXPECT_NE(out({"show", "s.json"}).find("up to 0.2 s; trains"), std::string::npos) << "two cells, three seeds";
+  EXPECT_NE(out({"show", "rotary"}).find("      measures it: 6 runs"), std::string::npos)
+      << "the mock engine's times are none of ours";
+  const ProgramResult dry =
+      shell.run({"ablate", "--base", "record17", "--design", "leave_one_out", "--features", "rotary", "--seeds", "2",
+                 "--engine", R"({"steps": 10, "sleep_ms": 3})", "--dry-run"});
+  EXPECT_NE(dry.out.find("up to 0.1 s; makes these 4 runs"), std::string::npos) << dry.out << dry.err;
+  shell.write("broken.db", "not a database");
+  EXPECT_EQ(shell.run({"show", "rotary", "--db", "broken.db"}).exit_code, 0) << "a price is no reason to fail";
 }
 
 /// Features that a base has, that it lacks, that need processes, and that the scale holds.

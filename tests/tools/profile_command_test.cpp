@@ -43,6 +43,8 @@ TEST(ProfileCommand, PrintsPhasesAndOps) {
   for (const char* part : {"Profile of", "forward", "attention", "adam", "60.0 %", "50.0 %", "400.0", "share of sgemm"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " is not in\n" << result.out;
   EXPECT_LT(result.out.find("attention"), result.out.find("adam")) << "longest first";
+  EXPECT_NE(result.out.find("profile record17 --scale smoke --trace trace.json"), std::string::npos)
+      << "the same steps again: " << result.out;
 }
 
 TEST(ProfileCommand, JsonAndTrace) {

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
 #include "suites/design/data_source.h"
 #include "suites/design/plan.h"
@@ -305,7 +306,10 @@ int ablate(const AblateOptions& options, const Session& session) {
   std::vector<std::string> again(session.argv.begin() + 1, session.argv.end());
   std::erase(again, "--dry-run");
   const auto runs = static_cast<std::int64_t>(matrix.cells.size() * suite.seeds.size());
-  document.next = {{.command = shell_words(again), .gain = "makes these " + counted(runs, "run")}};
+  const bool is_one_by_one = options.run.jobs.value_or(1) == 1 && !options.run.slurm;
+  const std::string price =
+      is_one_by_one ? reports::suite_price(stored_prices(options.run.database).get(), suite, matrix) : "";
+  document.next = {{.command = shell_words(again), .gain = price + "makes these " + counted(runs, "run")}};
   print(document, options.run.is_json, notes_of(options.run.has_notes));
   return 0;
 }

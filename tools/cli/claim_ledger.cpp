@@ -91,8 +91,8 @@ ClaimLedger claim_ledger(const results::Store* store, const std::string& catalog
   return ledger_in(load_catalogue(catalogue, ablations::CatalogueParts::kAll), store, choice, scale);
 }
 
-reports::Document document_of(const ClaimLedger& ledger) {
-  return reports::ledger_report(ledger.entries, ledger.scale);
+reports::Document document_of(const ClaimLedger& ledger, const std::string& price) {
+  return reports::ledger_report(ledger.entries, ledger.scale, price);
 }
 
 bool is_of_claims(const results::PlanRecord& plan) {

@@ -34,7 +34,8 @@ std::vector<const ablations::Claim*> chosen_claims(const ablations::Catalogue& c
 ClaimLedger claim_ledger(const results::Store* store, const std::string& catalogue, const ClaimChoice& choice,
                          const std::optional<std::string>& scale);
 
-reports::Document document_of(const ClaimLedger& ledger);
+/// `price`: of the measurements that are missing (reports::ledger_report).
+reports::Document document_of(const ClaimLedger& ledger, const std::string& price = "");
 
 /// Whether a stored plan measures claims; its report is then their ledger.
 bool is_of_claims(const results::PlanRecord& plan);

@@ -61,8 +61,8 @@ std::vector<LedgerVerdict> chosen_verdicts(const ClaimsOptions& options) {
 }
 
 /// The suite of the claims that need runs; nullopt if none does.
-std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, const ClaimsOptions& options) {
-  suites::Suite suite = load_suite(kSuite, options.settings);
+std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, const SuiteSettings& settings) {
+  suites::Suite suite = load_suite(kSuite, settings);
   suite.claims.clear();
   for (const Claim* claim : claims) {
     if (ablations::needs_runs(*claim)) suite.claims.push_back(claim->id);
@@ -73,7 +73,7 @@ std::optional<suites::Suite> suite_of(const std::vector<const Claim*>& claims, c
 /// Makes the missing runs. Returns the exit code.
 int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Session& session) {
   const ablations::Catalogue catalogue = load_catalogue(options.run.catalogue, ablations::CatalogueParts::kAll);
-  const std::optional<suites::Suite> suite = suite_of(chosen_claims(catalogue, choice), options);
+  const std::optional<suites::Suite> suite = suite_of(chosen_claims(catalogue, choice), options.settings);
   if (!suite) return core::kExitSuccess;
   const suites::Plan plan = plan_suite(*suite, options.run);
   results::Store store(database_file(options.run.database));
@@ -81,6 +81,17 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
       run_plan(plan, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
   if (result.is_interrupted) return report_interruption(store, {result.plan_id});
   return core::kExitSuccess;  // a failed cell is a row with a reason
+}
+
+/// Of `claims --measure`, which makes the runs that the ledger lacks.
+std::string price_of(const ClaimLedger& ledger, const results::Store* store) {
+  std::vector<const Claim*> unmeasured;
+  for (const reports::LedgerEntry& entry : ledger.entries) {
+    if (entry.verdict == reports::LedgerVerdict::kNotMeasured) unmeasured.push_back(entry.claim);
+  }
+  if (store == nullptr || unmeasured.empty()) return "";
+  const std::optional<suites::Suite> suite = suite_of(unmeasured, {});
+  return suite ? reports::suite_price(store, *suite, suites::make_matrix(*suite, ledger.catalogue)) : "";
 }
 
 int claims_ledger(const ClaimsOptions& options, const Session& session) {
@@ -104,7 +115,8 @@ int claims_ledger(const ClaimsOptions& options, const Session& session) {
     store.emplace(file, results::OpenMode::kReadOnly);
   const ClaimLedger ledger = claim_ledger(store ? &*store : nullptr, options.run.catalogue, choice, scale);
   if (scale) ledger.catalogue.scale(*scale);  // a misspelt scale is an error, not a scale without results
-  write(document_of(ledger), format, form);
+  const std::string price = format == Format::kTable ? price_of(ledger, store ? &*store : nullptr) : "";
+  write(document_of(ledger, price), format, form);
   return core::kExitSuccess;
 }
 

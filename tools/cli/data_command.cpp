@@ -113,19 +113,29 @@ reports::Document shard_report(const fs::path& file) {
   return document;
 }
 
+reports::NextStep training_on(const std::string& folder) {
+  return {.command = "run speedrun_history --data " + shell_words({"shards:" + folder}),
+          .gain = "the history, trained on these tokens"};
+}
+
 void prepare(const PrepareOptions& options) {
   const std::vector<fs::path> files(options.texts.begin(), options.texts.end());
   reports::Document document =
       data_set_report(core::prepare_text(files, rule_of(options.documents), options.val_fraction, options.out));
-  document.next = {{.command = "run speedrun_history --data " + shell_words({"shards:" + options.out}),
-                    .gain = "the history, trained on this text"}};
+  document.next = {training_on(options.out)};
   print(document, options.is_json);
 }
 
 void info(const InfoOptions& options) {
   std::error_code ignored;
-  const bool is_folder = fs::is_directory(options.path, ignored);
-  print(is_folder ? data_set_report(core::load_data_set(options.path)) : shard_report(options.path), options.is_json);
+  const fs::path path = options.path;
+  const bool is_folder = fs::is_directory(path, ignored);
+  reports::Document document = is_folder ? data_set_report(core::load_data_set(path)) : shard_report(path);
+  const fs::path folder = is_folder ? path : path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!is_folder)
+    document.next = {{.command = shell_words({"data", "info", folder.string()}), .gain = "the shards beside it"}};
+  document.next.push_back(training_on(folder.string()));
+  print(document, options.is_json);
 }
 
 }  // namespace

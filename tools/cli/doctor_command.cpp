@@ -332,8 +332,10 @@ int doctor(bool is_json) {
   document.sections.emplace_back().tables.push_back(std::move(table));
   document.notes.push_back(missing == 0 ? "Everything that `nanobench run` needs is installed."
                                         : "`nanobench run` needs the checks that are marked missing.");
-  if (missing == 0)
-    document.next = {{.command = "run speedrun_history --scale smoke", .gain = "tries all of it in seconds"}};
+  document.next = {missing == 0 ? reports::NextStep{.command = "run speedrun_history --scale smoke",
+                                                    .gain = "tries all of it in seconds"}
+                                : reports::NextStep{.command = "bench 'sleep 0.1' 'sleep 0.2'",
+                                                    .gain = "times any commands, which needs none of these"}};
   print(document, is_json);
   return missing == 0 ? core::kExitSuccess : core::kExitUsage;
 }

@@ -68,7 +68,11 @@ Arms run_both(const GateOptions& options, const suites::Suite& suite, const repo
               results::Store& store, const Session& session) {
   const BothPlans plans = plan_both(options, suite);
   std::optional<reports::PassForecast> before = forecast(options, policy, plans.candidate, true, store);
-  if (options.is_forecast) return {.forecast = std::move(before)};
+  if (options.is_forecast) {
+    return {.forecast = std::move(before),
+            .seed_s = seed_seconds(store, {&plans.baseline, &plans.candidate}),
+            .calibrate_command = calibrate_command(suite, options.suite, plans.candidate.threads)};
+  }
   const Counts counts = count_both(options, plans.baseline, plans.candidate);
   Arms arms = run_both(options, plans, counts, store,
                        {.is_fresh = options.run.is_fresh, .is_own_evidence = true, .argv = session.argv});
@@ -106,7 +110,11 @@ Arms with_stored_baseline(const GateOptions& options, const suites::Suite& suite
   } else {
     const suites::Plan candidate = plan_suite(suite, options.run, {});
     arms.forecast = forecast(options, policy, candidate, false, store);
-    if (options.is_forecast) return arms;
+    if (options.is_forecast) {
+      arms.seed_s = seed_seconds(store, {&candidate});
+      arms.calibrate_command = calibrate_command(suite, options.suite, candidate.threads);
+      return arms;
+    }
     const suites::SuiteRunResult result =
         run_plan(candidate, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
     arms.is_interrupted = result.is_interrupted;
@@ -138,7 +146,7 @@ void check_folder(const GateOptions& options, const suites::Suite& suite) {
 }
 
 /// Called before anything is run.
-void check_choices(const GateOptions& options, const suites::Suite& suite, bool runs_both) {
+void check_choices(const GateOptions& options, const suites::Suite& suite, bool is_in_turn) {
   const bool is_native = !suite.external && suite.mock.is_null();
   if (!options.baseline_engine.empty() && !is_native) {
     throw Error(ErrorCode::kInvalidArgument, "--baseline-engine names a nanobench-train, and the suite " + suite.name +
@@ -146,11 +154,11 @@ void check_choices(const GateOptions& options, const suites::Suite& suite, bool 
                                                  (suite.external ? "--baseline-folder or " : "") + "--baseline-suite");
   }
   check_folder(options, suite);
-  if (options.counts_instructions && !runs_both) {
+  if (options.counts_instructions && !is_in_turn) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--instructions counts both sides in turn; add --baseline-engine or --baseline-suite");
   }
-  if (options.until.is_sequential() && !runs_both) {
+  if (options.until.is_sequential() && !is_in_turn) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--until-decided and --budget add seeds to both sides; add --baseline-engine, --baseline-suite or "
                 "--baseline-folder");
@@ -188,22 +196,21 @@ CalibratedPolicy calibrated(const GateOptions& options, const reports::GatePolic
 
 int run_gate(const GateOptions& options, const Session& session) {
   const suites::Suite suite = load_suite(options.suite, options.settings);
-  const bool runs_both =
-      !options.baseline_engine.empty() || !options.baseline_suite.empty() || !options.baseline_folder.empty();
-  check_choices(options, suite, runs_both);
+  const bool is_in_turn = runs_both(options);
+  check_choices(options, suite, is_in_turn);
   results::Store store(database_file(options.run.database));
   reports::GatePolicy policy = policy_of(options.policy);
   std::vector<std::string> notes;
   if (options.is_calibrated) {
-    CalibratedPolicy with_margins = calibrated(options, policy, store, suite, runs_both);
+    CalibratedPolicy with_margins = calibrated(options, policy, store, suite, is_in_turn);
     policy = with_margins.policy;
     notes.push_back(std::move(with_margins.note));
   }
   if (options.until.is_sequential()) return run_gate_until_decided(options, suite, policy, store, session, notes);
-  const Arms arms = runs_both ? run_both(options, suite, policy, store, session)
-                              : with_stored_baseline(options, suite, policy, store, session);
+  const Arms arms = is_in_turn ? run_both(options, suite, policy, store, session)
+                               : with_stored_baseline(options, suite, policy, store, session);
   if (arms.is_interrupted) return report_interruption(store, arms.plan_ids);
-  if (options.is_forecast && arms.forecast) return print_forecast(options, *arms.forecast);
+  if (options.is_forecast && arms.forecast) return print_forecast(options, arms);
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";
     return reports::exit_code(reports::GateAnswer::kNotComparable);
@@ -211,7 +218,7 @@ int run_gate(const GateOptions& options, const Session& session) {
   notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
   reports::GateResult result = evaluate_gate(*arms.baseline, *arms.candidate, policy, setting_of(options, arms));
   result.forecast = arms.forecast;
-  return finish_gate(options, std::move(result), std::move(notes));
+  return finish_gate(options, std::move(result), std::move(notes), arms.seed_s);
 }
 
 void add_baseline_options(CLI::App& command, GateOptions& options) {

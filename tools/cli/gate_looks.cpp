@@ -46,7 +46,13 @@ class SequentialGate {
   }
 
   int run(std::vector<std::string> notes) {
-    if (options_.is_forecast) return print_forecast(options_, forecast_);
+    if (options_.is_forecast) {
+      const suites::Plan& plan = plans_->candidate;
+      return print_forecast(options_,
+                            {.forecast = forecast_,
+                             .seed_s = seed_seconds(store_, {&plans_->baseline, &plan}),
+                             .calibrate_command = calibrate_command(plan.suite, options_.suite, plan.threads)});
+    }
     reports::GateResult result;
     for (int look = 1;; ++look) {
       const Arms arms = take(look);

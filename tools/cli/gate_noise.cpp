@@ -33,14 +33,14 @@ std::optional<CheckNoise> pair_noise(const reports::NoiseFigure& figure) {
 std::string calibrate_command(const suites::Suite& suite, const std::string& name, int threads) {
   const std::string which =
       suite.external ? name : name + " --scale " + suite.scale + " --threads " + std::to_string(threads);
-  return "nanobench calibrate " + which + " --pairs 6";
+  return "calibrate " + which + " --pairs 6";
 }
 
 CalibratedPolicy calibrated_policy(const GateOutline& gate, const reports::GatePolicy& policy,
                                    const results::Store& store) {
   const suites::Suite& suite = gate.suite;
   const reports::Conditions& conditions = gate.conditions;
-  const std::string advice = "; run `" + calibrate_command(suite, gate.name, conditions.threads) + "` first";
+  const std::string advice = "; run `nanobench " + calibrate_command(suite, gate.name, conditions.threads) + "` first";
   const auto plan = reports::newest_calibration(store, conditions);
   if (!plan) {
     const std::string what = suite.external ? suite.name

@@ -39,7 +39,7 @@ reports::GateNoise noise_of_plan(const suites::Plan& candidate, bool is_interlea
 /// "chance to pass: 43 % ...", what raises it, or why it is not known and what measures it. One line.
 std::string forecast_text(const reports::PassForecast& forecast, const std::string& calibrate_command);
 
-/// "nanobench calibrate my_trainer.json --pairs 6"
+/// Words after the program's name: "calibrate my_trainer.json --pairs 6".
 std::string calibrate_command(const suites::Suite& suite, const std::string& name, int threads);
 
 }  // namespace nanobench::tools

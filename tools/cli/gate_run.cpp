@@ -8,6 +8,8 @@
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/process/command.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/ci_output.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/engine_run.h"
@@ -56,6 +58,20 @@ void write_outputs(const GateOptions& options, const reports::GateResult& result
 
 }  // namespace
 
+bool runs_both(const GateOptions& options) {
+  return !options.baseline_engine.empty() || !options.baseline_suite.empty() || !options.baseline_folder.empty();
+}
+
+std::optional<double> seed_seconds(const results::Store& store, const std::vector<const suites::Plan*>& plans) {
+  double sum = 0.0;
+  for (const suites::Plan* const plan : plans) {
+    const std::optional<double> seconds = reports::seed_seconds(store, *plan);
+    if (!seconds) return std::nullopt;
+    sum += *seconds;
+  }
+  return sum;
+}
+
 BothPlans plan_both(const GateOptions& options, const suites::Suite& suite) {
   BothPlans plans{.baseline = baseline_plan(options, suite),
                   .candidate = plan_suite(suite, options.run, {.engine = std::nullopt, .arm = 2})};
@@ -93,6 +109,7 @@ Arms run_both(const GateOptions& options, const BothPlans& plans, const Counts& 
   set_instructions(*arms.baseline, baseline.matrix.cells.front().label, counts.baseline);
   set_instructions(*arms.candidate, candidate.matrix.cells.front().label, counts.candidate);
   arms.notes = counts.notes;
+  arms.seed_s = seed_seconds(store, {&baseline, &candidate});
   return arms;
 }
 
@@ -104,27 +121,51 @@ reports::PassForecast tell_forecast(const GateOptions& options, reports::PassFor
                                     const suites::Plan& candidate) {
   if (!options.run.is_quiet && !options.is_forecast) {
     const std::string warning = reports::forecast_warning(forecast);
-    const std::string advice = calibrate_command(candidate.suite, options.suite, candidate.threads);
+    const std::string advice = "nanobench " + calibrate_command(candidate.suite, options.suite, candidate.threads);
     write_to_stderr((warning.empty() ? forecast_text(forecast, advice) : "warning: " + warning) + "\n\n");
   }
   return forecast;
 }
 
-int print_forecast(const GateOptions& options, const reports::PassForecast& forecast) {
-  print(reports::pass_forecast_report(options.suite, forecast), options.run.is_json, notes_of(options.run.has_notes));
-  return core::kExitSuccess;
-}
-
 namespace {
 
-/// More seeds where they may decide, and the runs behind the answer.
-std::vector<reports::NextStep> steps_after(const GateOptions& options, reports::GateAnswer answer) {
+/// The words of this command after the program's name.
+std::vector<std::string> own_words() {
+  std::vector<std::string> words = typed_words();
+  words.erase(words.begin());
+  return words;
+}
+
+/// The gate itself, with the seeds that it takes, and where its chance is unknown, the noise first.
+std::vector<reports::NextStep> steps_before(const Arms& arms) {
   std::vector<reports::NextStep> steps;
-  if (answer == reports::GateAnswer::kInconclusive && !options.until.is_asked && !options.until.budget_s) {
-    std::vector<std::string> words = typed_words();
-    words.erase(words.begin());
+  const auto price = [&](int seeds) {
+    return reports::price_text(arms.seed_s ? std::optional(seeds * *arms.seed_s) : std::nullopt,
+                               arms.forecast->has_looks ? "up to" : "about");
+  };
+  if (!arms.forecast->chance)
+    steps.push_back({.command = arms.calibrate_command, .gain = "measures the noise that decides the chance"});
+  steps.push_back({.command = shell_words(core::without_options(own_words(), {}, {"--forecast"})),
+                   .gain = price(arms.forecast->size.n) + "makes the runs and judges them"});
+  if (!arms.forecast->is_low() || !arms.forecast->seeds) return steps;
+  std::vector<std::string> more = core::without_options(own_words(), {"--seeds"}, {"--forecast"});
+  more.insert(more.end(), {"--seeds", std::to_string(*arms.forecast->seeds)});
+  steps.push_back({.command = shell_words(more),
+                   .gain = price(*arms.forecast->seeds) + "the same with a chance of " +
+                           format_percent(reports::PassForecast::kAimedChance, 0)});
+  return steps;
+}
+
+/// More seeds where they may decide, and the runs behind the answer.
+std::vector<reports::NextStep> steps_after(const GateOptions& options, reports::GateAnswer answer,
+                                           const std::optional<double>& seed_s) {
+  std::vector<reports::NextStep> steps;
+  const bool may_add = runs_both(options) && !options.until.is_sequential();
+  if (answer == reports::GateAnswer::kInconclusive && may_add) {
+    std::vector<std::string> words = own_words();
     words.emplace_back("--until-decided");
-    steps.push_back({.command = shell_words(words), .gain = "adds seeds until every check is decided"});
+    const std::string price = seed_s ? "about " + format_duration(*seed_s) + " a seed; " : "";
+    steps.push_back({.command = shell_words(words), .gain = price + "adds seeds until every check is decided"});
   }
   if (answer == reports::GateAnswer::kPass)
     steps.push_back({.command = "baseline save NAME", .gain = "keeps these results, for later gates to compare with"});
@@ -134,11 +175,19 @@ std::vector<reports::NextStep> steps_after(const GateOptions& options, reports::
 
 }  // namespace
 
-int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes) {
+int print_forecast(const GateOptions& options, const Arms& arms) {
+  reports::Document document = reports::pass_forecast_report(options.suite, *arms.forecast);
+  document.next = steps_before(arms);
+  print(document, options.run.is_json, notes_of(options.run.has_notes));
+  return core::kExitSuccess;
+}
+
+int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes,
+                const std::optional<double>& seed_s) {
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
   result.notes = std::move(notes);
   reports::Document document = reports::gate_report(result);
-  document.next = steps_after(options, result.answer);
+  document.next = steps_after(options, result.answer, seed_s);
   print(document, options.run.is_json, notes_of(options.run.has_notes));
   write_outputs(options, result);
   return reports::exit_code(result.answer);

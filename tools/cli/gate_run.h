@@ -42,6 +42,8 @@ struct Arms {
   std::string missing;                 ///< why there is no baseline
   std::vector<std::string> notes;      ///< for people
   std::optional<reports::PassForecast> forecast;
+  std::optional<double> seed_s;   ///< what one more seed of all that this gate runs takes; absent: unknown
+  std::string calibrate_command;  ///< measures the noise that decides the chance; words after the program's name
 };
 
 /// Instructions of both sides, counted before the runs.
@@ -53,6 +55,12 @@ struct Counts {
 struct BothPlans {
   suites::Plan baseline, candidate;
 };
+
+/// Whether both sides run in turn, and none is stored.
+bool runs_both(const GateOptions& options);
+
+/// What one more seed of the plans takes; nullopt where a cell's time is unknown.
+std::optional<double> seed_seconds(const results::Store& store, const std::vector<const suites::Plan*>& plans);
 
 /// Throws Error{kInvalidArgument} unless both sides have as many runs.
 BothPlans plan_both(const GateOptions& options, const suites::Suite& suite);
@@ -67,10 +75,12 @@ reports::GateSetting setting_of(const GateOptions& options, const Arms& arms);
 reports::PassForecast tell_forecast(const GateOptions& options, reports::PassForecast forecast,
                                     const suites::Plan& candidate);
 
-/// Prints the document of --forecast; returns the exit code.
-int print_forecast(const GateOptions& options, const reports::PassForecast& forecast);
+/// Prints the document of --forecast; returns the exit code. REQUIRES arms.forecast.
+int print_forecast(const GateOptions& options, const Arms& arms);
 
-/// Prints the result and writes its files, with `notes` in front of its own; returns the exit code.
-int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes);
+/// Prints the result and writes its files, with `notes` in front of its own; returns the exit code. `seed_s`: as in
+/// Arms.
+int finish_gate(const GateOptions& options, reports::GateResult result, std::vector<std::string> notes,
+                const std::optional<double>& seed_s = std::nullopt);
 
 }  // namespace nanobench::tools

@@ -125,6 +125,8 @@ reports::Document settings_report() {
     if (!is_top || setting.type != core::SettingType::kGroup)
       document.sections.back().tables.back().rows.push_back(setting_row(setting));
   }
+  document.next = {{.command = "show record17 --scale nano --config", .gain = "a record's value of each of them"},
+                   {.command = "diff record16 record17", .gain = "those that two records differ in"}};
   return document;
 }
 

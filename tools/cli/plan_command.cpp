@@ -108,14 +108,6 @@ CalibrationStep run_calibration_step(const suites::Plan& plan, std::size_t posit
   return step;
 }
 
-/// nullptr if there is no database yet: planning does not create one.
-std::unique_ptr<results::Store> open_store(const std::string& database) {
-  const std::filesystem::path file = database_file(database);
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return nullptr;
-  return std::make_unique<results::Store>(file, results::OpenMode::kReadOnly);
-}
-
 /// The command that makes the planned runs: this one as `run`, without what belongs to planning.
 std::string run_words(const std::vector<std::string>& argv) {
   std::vector<std::string> words =
@@ -140,7 +132,7 @@ std::vector<reports::NextStep> next_steps(const std::vector<std::string>& argv, 
 int plan(const PlanOptions& options, const Session& session) {
   reports::check_rules(options.rules);
   const suites::Suite suite = load_suite(options.suite, options.settings);
-  const std::unique_ptr<results::Store> store = open_store(options.run.database);
+  const std::unique_ptr<results::Store> store = stored_results(options.run.database);
   const suites::Plan planned = plan_suite(suite, options.run);
   reports::ForecastOptions settings{
       .is_fresh = options.run.is_fresh, .rules = options.rules, .calibration = std::nullopt};

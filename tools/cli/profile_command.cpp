@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/step_profile.h"
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "core/protocol/run_event.h"
 #include "reports/kinds/kinds.h"
 #include "suites/design/pilot_plan.h"
@@ -141,8 +142,11 @@ int profile(const ProfileOptions& options) {
   }
   reports::Document document = reports::profile_report(profile, run);
   if (!run.trace_file) {
-    document.next = {{.command = "profile " + shell_words({options.name}) + " --trace trace.json",
-                      .gain = "every span of these steps, for Perfetto (ui.perfetto.dev)"}};
+    std::vector<std::string> again = core::without_options(typed_words(), {}, {"--json"});
+    again.erase(again.begin());
+    again.insert(again.end(), {"--trace", "trace.json"});
+    document.next = {
+        {.command = shell_words(again), .gain = "every span of these steps, for Perfetto (ui.perfetto.dev)"}};
   }
   print(document, options.is_json);
   return core::kExitSuccess;

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "reports/forecast/run_cost.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "suites/design/plan.h"
@@ -95,7 +96,8 @@ void show_record(const ShowOptions& options, const ablations::Catalogue& catalog
   request.scale = options.scale.empty() ? "official" : options.scale;
   request.ranks = options.ranks;
   request.processes = options.processes;
-  if (!options.is_config) return print(reports::record_report(catalogue, request), options.is_json);
+  if (!options.is_config)
+    return print(reports::record_report(catalogue, request, stored_prices(options.database).get()), options.is_json);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
   for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
   print_config(core::to_json(resolved.config));
@@ -126,7 +128,8 @@ void show(const ShowOptions& options) {
   if (catalogue.has_feature(options.name)) {
     refuse_config(options, "feature");
     refuse_settings(options, "feature");
-    return print(reports::feature_report(catalogue, options.name), options.is_json);
+    return print(reports::feature_report(catalogue, options.name, stored_prices(options.database).get()),
+                 options.is_json);
   }
   if (catalogue.has_scale(options.name)) {
     refuse_config(options, "scale");
@@ -141,11 +144,14 @@ void show(const ShowOptions& options) {
   overrides.ranks = options.ranks;
   overrides.processes = options.processes;
   const suites::Suite suite = suites::with_overrides(suites::read_suite_file(find_suite(options.name)), overrides);
-  reports::Document document = reports::suite_report(suite, matrix_of(suite, options.catalogue));
+  const suites::Matrix matrix = matrix_of(suite, options.catalogue);
+  reports::Document document = reports::suite_report(suite, matrix);
   const std::string scale = options.scale.empty() ? "" : " --scale " + options.scale;
-  document.next = {{.command = "plan " + shell_words({options.name}) + scale,
-                    .gain = "what it will take and can show; trains nothing"},
-                   {.command = "run " + shell_words({options.name}) + scale, .gain = "trains, measures and reports"}};
+  const std::string price = reports::suite_price(stored_prices(options.database).get(), suite, matrix);
+  document.next = {
+      {.command = "plan " + shell_words({options.name}) + scale,
+       .gain = "what it will take and can show; trains nothing"},
+      {.command = "run " + shell_words({options.name}) + scale, .gain = price + "trains, measures and reports"}};
   print(document, options.is_json);
 }
 

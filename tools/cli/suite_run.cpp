@@ -251,6 +251,22 @@ bool is_calibration(const std::string& suite_name) {
   return suite_name == kCalibration || suite_name.starts_with(suites::external_calibration_name(""));
 }
 
+std::unique_ptr<results::Store> stored_results(const std::string& database) {
+  const std::filesystem::path file = database_file(database);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return nullptr;
+  return std::make_unique<results::Store>(file, results::OpenMode::kReadOnly);
+}
+
+std::unique_ptr<results::Store> stored_prices(const std::string& database) {
+  try {
+    return stored_results(database);
+  } catch (const core::Error& error) {
+    rethrow_internal(error);
+    return nullptr;
+  }
+}
+
 suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& options, const PlanRequest& request) {
   check_sharing(asked, options);
   check_weights(asked, options);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +97,12 @@ int jobs_of(const suites::Plan& plan, const SuiteRunOptions& options);
 
 /// The suite's cells. Throws Error.
 suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogue);
+
+/// The database if there is one, for commands that make none; nullptr without.
+std::unique_ptr<results::Store> stored_results(const std::string& database);
+
+/// The same for prices only (reports::suite_price): a database that cannot be read is none.
+std::unique_ptr<results::Store> stored_prices(const std::string& database);
 
 /// Says in three lines on standard error what interrupted plans keep, how they continue, and how to look at the last
 /// one. Returns the exit code. REQUIRES a plan.

@@ -179,6 +179,34 @@ TEST_F(ReadHistory, ExpectationsLeaveOutWhatIsUnknown) {
   EXPECT_EQ(expected_seconds(store, plan), (std::map<std::string, double>{{"asked", 4.0}}));
 }
 
+TEST_F(ReadHistory, ASuiteHasAPriceBeforeItHasDataAndAnEngine) {
+  results::Store store(file());
+  suites::Suite suite;
+  suite.name = "offered";
+  suite.seeds = {1, 2, 3};
+  suites::Matrix matrix;
+  suites::Cell& cell = matrix.cells.emplace_back();
+  cell.label = "asked";
+  cell.config = config(110);
+  EXPECT_EQ(suite_price(&store, suite, matrix), "") << "nothing was ever run";
+  results::NewRun run = new_run("one");
+  run.config = core::to_json(cell.config).dump();
+  run.config_digest = cell.config.digest();
+  run.engine = "nanobench-train";
+  run.hardware = results::hardware_class(results::machine_info());
+  run.threads = results::machine_info().cores;
+  const std::int64_t id = claim(store, run);
+  store.add_batch(id, {.facts = {{results::kUsedWall, "4000"}}});
+  store.finish_run(id, completed());
+  EXPECT_EQ(suite_price(&store, suite, matrix), "up to 12 s; ") << "three seeds";
+  EXPECT_EQ(suite_price(nullptr, suite, matrix), "");
+  suite.device.is_gpu = true;
+  EXPECT_EQ(suite_price(&store, suite, matrix), "") << "these runs say nothing of a GPU";
+  suite.device.is_gpu = false;
+  suite.scale = "smoke";
+  EXPECT_EQ(suite_price(&store, suite, matrix), "") << "another scale";
+}
+
 class ForecastOf : public results::StoreTest {};
 
 TEST_F(ForecastOf, CountsWhatIsReusedAndAsksForACalibration) {
