@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # root, preset, build and programs come from ./nanobench
 # Sourced by tools/setup/build.sh: what a first use is about to do, and how long that takes.
 
-# Seconds that one compiler would need, rounded. Measured: the programs took 206 to 249 s with two at once; everything
+# Seconds that one compiler would need, rounded. Measured: the programs took 342 to 352 s with two at once; everything
 # takes 2.6 times as long, by the sum of its steps in ninja's log.
-readonly programs_core_s=460
-readonly everything_core_s=1200
+readonly programs_core_s=700
+readonly everything_core_s=1820
 readonly shortest_build_s=60 # the largest source and the links come one after the other
 readonly download_mb_per_s=10
 readonly packages_s=60
