@@ -30,11 +30,9 @@ GIT = ["git", "-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
 NOT_RUN = {
     "nanobench test": "builds everything and runs this test too",
     "nanobench wheel": "builds a package: tests/package",
-    "nanobench deb": "builds a package: tests/package",
     "nanobench COMMAND": "a pattern",
     "nanobench evaluate": "needs weights of trained models: tests/evaluation",
     "nanobench run speedrun_history --keep-weights": "trains models: tests/evaluation",
-    "pip install": "needs a wheel: tests/package",
     "source <(nanobench completion zsh)": "needs zsh: completion_test",
     "nanobench compare 3f2a91c 88d0e1b": "needs results of two revisions: compare_command_test",
     "nanobench bisect smoke_gate": "builds an engine for each revision: bisect_test",
@@ -189,10 +187,11 @@ class World:
                 self.must(f"nanobench run {suite} --scale smoke --seeds {seeds} --quiet || [ $? = 4 ]")
         for name in ("laptop.db", "server.db", "old.db", "results/nanobench.db", "../unnamed.db"):
             shutil.copy(self.root / "results.db", self.project / name)
-        self.must("nanobench calibrate smoke_gate --pairs 6 --quiet >/dev/null")
         self.must("nanobench baseline accept --suite speedrun_history --reason first >/dev/null")
         self.must("nanobench baseline save main --suite smoke_gate --out baseline.json")
         shutil.copy(self.root / "results.db", self.root / "filled.db")
+        self.must("nanobench calibrate smoke_gate --pairs 6 --quiet >/dev/null")
+        shutil.copy(self.root / "results.db", self.root / "calibrated.db")
 
     def write_logs(self):
         groups = ["logs/base", "logs/init", "logs/gate", "OLD", "NEW", "ablation/base", "ablation/wide", "medium_logs"]
@@ -293,6 +292,8 @@ class Examples(unittest.TestCase):
         if re.fullmatch(r"nanobench profile record17.*", command) and "--scale" not in command:
             command += " --scale smoke"
         named = "unnamed.db" if re.match(r"nanobench baseline save(?!.*--replace)", command) else "filled.db"
+        if command == "nanobench calibrate --stored":
+            named = "calibrated.db"
         shutil.copy(self.world.root / named, self.world.root / "results.db")
         for written in re.findall(r"--out (baseline\.json)|new suite (mine\.json)", command):
             (self.world.project / "".join(written)).unlink(missing_ok=True)
