@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "reports/forecast/run_cost.h"
 #include "tools/cli/claim_ledger.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
