@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <type_traits>
 
 #include "core/base/digest.h"
@@ -152,6 +151,25 @@ class Reader : public FieldVisitor {
   JsonObject& object_;
 };
 
+template <class AnyJson, class Value>
+AnyJson value_of(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return enum_name(value);
+  } else {
+    return value;
+  }
+}
+template <class AnyJson, class Value>
+AnyJson value_of(const std::optional<Value>& value) {
+  return value ? AnyJson(*value) : AnyJson(nullptr);
+}
+template <class AnyJson>
+AnyJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
+  AnyJson list = AnyJson::array();
+  for (const auto& value : values) list.push_back(value_of<AnyJson>(value));
+  return list;
+}
+
 /// Struct -> JSON, fields in their declared order.
 class Writer : public FieldVisitor {
  public:
@@ -183,7 +201,7 @@ class Writer : public FieldVisitor {
   }
   template <class Value, class... Range>
   void field(const FieldLabel& label, const Value& member, Range...) {
-    if (is_active()) json[label.name] = value_of(member);
+    if (is_active()) json[label.name] = value_of<OrderedJson>(member);
   }
   void pair(const FieldLabel& label, double first, double second, double, double) {
     if (is_active()) json[label.name] = {first, second};
@@ -198,51 +216,59 @@ class Writer : public FieldVisitor {
     visit_fields(nested, group);
     return std::move(nested.json);
   }
-  template <class Value>
-  static OrderedJson value_of(const Value& value) {
-    if constexpr (std::is_enum_v<Value>) {
-      return enum_name(value);
-    } else {
-      return value;
-    }
-  }
-  template <class Value>
-  static OrderedJson value_of(const std::optional<Value>& value) {
-    return value ? OrderedJson(*value) : OrderedJson(nullptr);
-  }
-  static OrderedJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
-    OrderedJson list = OrderedJson::array();
-    for (const auto& value : values) list.push_back(value_of(value));
-    return list;
-  }
 };
 
-/// Every field's value in TrainConfig{} by its pointer, whether or not it applies there.
-const std::map<std::string, Json>& defaults() {
-  static const std::map<std::string, Json> values = [] {
-    std::map<std::string, Json> found;
+/// Every field's value in TrainConfig{}, whether or not it applies there, in the order in which visitors come to them.
+const std::vector<Json>& defaults() {
+  static const std::vector<Json> values = [] {
+    std::vector<Json> found;
     for (const SettingReference& setting : settings_reference()) {
-      if (setting.type != SettingType::kGroup) found.emplace(setting.pointer, setting.default_value);
+      if (setting.type != SettingType::kGroup) found.push_back(setting.default_value);
     }
     return found;
   }();
   return values;
 }
 
-/// Removes fields at their default, and groups that become empty.
-void remove_defaults(Json& group, const std::string& pointer) {
-  for (auto member = group.begin(); member != group.end();) {
-    const std::string place = pointer + "/" + member.key();
-    if (place == "/optimizer/families" && !member->empty()) {  // holds nothing else
-      ++member;
-      continue;
-    }
-    if (member->is_object()) remove_defaults(*member, place);
-    const auto usual = defaults().find(place);
-    const bool says_nothing = usual == defaults().end() ? member->empty() : *member == usual->second;
-    member = says_nothing ? group.erase(member) : std::next(member);
+/// Struct -> JSON of the fields that are not at their default, without groups that have none.
+class ChangeWriter : public FieldVisitor {
+ public:
+  /// `place` counts the fields that were visited.
+  explicit ChangeWriter(std::size_t& place) : place_(place) {}
+
+  template <class Group>
+  void group(const FieldLabel& label, Group& member) {
+    ChangeWriter nested(place_);
+    visit_fields(nested, member);
+    if (is_active() && !nested.json.empty()) json[label.name] = std::move(nested.json);
   }
-}
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+    Writer whole;
+    whole.families(label, optimizer);
+    keep(label, std::move(whole.json[label.name]));
+  }
+  template <class Group>
+  void list(const FieldLabel& label, std::vector<Group>& members) {
+    Writer whole;
+    whole.list(label, members);
+    keep(label, std::move(whole.json[label.name]));
+  }
+  template <class Value, class... Range>
+  void field(const FieldLabel& label, const Value& member, Range...) {
+    keep(label, value_of<Json>(member));
+  }
+  void pair(const FieldLabel& label, double first, double second, double, double) { keep(label, {first, second}); }
+
+  Json json = Json::object();
+
+ private:
+  void keep(const FieldLabel& label, Json value) {
+    const Json& usual = defaults().at(place_++);
+    if (is_active() && value != usual) json[label.name] = std::move(value);
+  }
+
+  std::size_t& place_;
+};
 
 }  // namespace
 
@@ -359,9 +385,12 @@ OrderedJson to_json(const TrainConfig& config) {
 }
 
 Json changed_settings(const TrainConfig& config) {
-  Json json = to_json(config);
-  remove_defaults(json, "");
-  return json;
+  TrainConfig copy = config;  // as in to_json
+  std::size_t place = 0;
+  ChangeWriter writer(place);
+  visit_fields(writer, copy);
+  NB_CHECK(place == defaults().size(), "a setting has no default");
+  return std::move(writer.json);
 }
 
 }  // namespace nanobench::core

@@ -1,6 +1,7 @@
 // The records against their real configurations in the golden data, field by field.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/config/parameter_list.h"
@@ -200,6 +201,36 @@ TEST(StableRecords, KeepTheirDigestsAndSettings) {
       const bool is_known = std::any_of(core::first_settings().begin(), core::first_settings().end(),
                                         [&](const auto& first) { return pointer.starts_with(first.first); });
       EXPECT_TRUE(is_known) << name << ": " << pointer;
+    }
+  }
+}
+
+/// Without fields that have their default, and without groups that have no others.
+core::Json without_defaults(const core::Json& group, const std::map<std::string, core::Json>& defaults,
+                            const std::string& pointer = "") {
+  core::Json rest = core::Json::object();
+  for (const auto& [key, value] : group.items()) {
+    const std::string place = pointer + "/" + key;
+    const auto usual = defaults.find(place);
+    if (usual != defaults.end()) {
+      if (value != usual->second) rest[key] = value;
+    } else if (core::Json inner = without_defaults(value, defaults, place); !inner.empty()) {
+      rest[key] = std::move(inner);
+    }
+  }
+  return rest;
+}
+
+TEST(StableRecords, ChangedSettingsAreTheWrittenOnesWithoutDefaults) {
+  std::map<std::string, core::Json> defaults;
+  for (const core::SettingReference& setting : core::settings_reference()) {
+    if (setting.type != core::SettingType::kGroup) defaults.emplace(setting.pointer, setting.default_value);
+  }
+  for (const Record* record : embedded_catalogue().records()) {
+    for (const char* scale : {"official", "smoke"}) {
+      const core::TrainConfig config = resolve(embedded_catalogue(), {.record = record->id, .scale = scale}).config;
+      EXPECT_EQ(core::changed_settings(config), without_defaults(core::Json(core::to_json(config)), defaults))
+          << record->id << " at " << scale;
     }
   }
 }
