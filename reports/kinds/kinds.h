@@ -52,6 +52,7 @@ struct Forecast;
 struct GateResult;
 struct LedgerEntry;
 struct PassForecast;
+struct Reproduction;
 struct Transfer;
 struct Trend;
 struct WatchState;
@@ -89,6 +90,9 @@ struct Circumstance {
 Document difference_report(const ablations::Catalogue& catalogue, const std::string& a, const std::string& b,
                            const ablations::ConfigDifference& difference,
                            const std::vector<Circumstance>& circumstances);
+
+/// A stored run against the same run made again (reports/comparison/reproduction.h).
+Document reproduction_report(const Reproduction& reproduction);
 
 // Before a suite runs.
 

@@ -63,6 +63,7 @@ class Schema(unittest.TestCase):
         self.check("show", "record17", "--scale", "nano", "--set", "logit_softcap=off")
         self.check("diff", "record16", "record17")
         self.check("diff", "1", "30")
+        self.check("reproduce", "1", "--quiet")
         self.check("plan", "history.json")
         self.check("plan", "factorial.json", "--detect", "0.002")
         self.check("run", "history.json", "--quiet")

@@ -149,6 +149,8 @@ std::vector<BadInput> cases_of_texts() {
        {"/base/patch changes nothing at scale smoke", "77 -> 5"}},
       {"diff_unknown", "", "", {"diff", "record17", "recrod18"}, {"recrod18", "record18"}},
       {"diff_no_run", "", "", {"diff", "record17", "77"}, {"results.db"}},
+      {"reproduce_no_run", "", "", {"reproduce", "77"}, {"results.db"}},
+      {"reproduce_no_number", "", "", {"reproduce", "record17"}, {"RUN", "record17"}},
       {"show_unknown", "", "", {"show", "muon_ortogonalizer"}, {"muon_orthogonalizer"}},
       {"show_unknown_claim", "", "", {"show", "seed000_throughput_2_times"}, {"seed000_throughput_2_1_times"}},
       {"show_no_run", "", "", {"show", "77"}, {"results.db"}},

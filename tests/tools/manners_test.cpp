@@ -103,6 +103,7 @@ TEST(Next, EveryKindOfResultEndsWithACommandThatRuns) {
       {"show", "record17"},
       {"show", "nano"},
       {"diff", "record16", "record17"},
+      {"reproduce", "1", "--quiet"},
       {"claims"},
       {"doctor"},
       {"baseline", "list"},

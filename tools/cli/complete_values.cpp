@@ -287,6 +287,7 @@ std::vector<Rule> store_rules() {
           {{"watch", "SUITE"}, any_suite, kFiles},
           {{"", "SUITE"}, suite_names, kFiles},
           {{"evaluate", "MODEL"}, stored_cells, kFiles},
+          {{"reproduce", "RUN"}, stored_runs},
           {{"compare", "A"}, comparable, kFiles},
           {{"compare", "B"}, comparable, kFiles}};
 }

@@ -39,13 +39,13 @@ constexpr const char* kProgramFooter =
 
 /// In the order of --help.
 constexpr auto kCommands = std::to_array<void (*)(CLI::App&, Session&)>({
-    add_run_command,       add_ablate_command,   add_suite_command,    add_new_command,    add_hunt_command,
-    add_bench_command,     add_watch_command,    add_plan_command,     add_train_command,  add_profile_command,
-    add_data_command,      add_list_command,     add_show_command,     add_diff_command,   add_compare_command,
-    add_report_command,    add_evaluate_command, add_claims_command,   add_trend_command,  add_transfer_command,
-    add_calibrate_command, add_gate_command,     add_baseline_command, add_bisect_command, add_audit_command,
-    add_import_command,    add_export_command,   add_db_command,       add_doctor_command, add_completion_command,
-    add_help_command,
+    add_run_command,        add_ablate_command,    add_suite_command,    add_new_command,      add_hunt_command,
+    add_bench_command,      add_watch_command,     add_plan_command,     add_train_command,    add_profile_command,
+    add_data_command,       add_list_command,      add_show_command,     add_diff_command,     add_reproduce_command,
+    add_compare_command,    add_report_command,    add_evaluate_command, add_claims_command,   add_trend_command,
+    add_transfer_command,   add_calibrate_command, add_gate_command,     add_baseline_command, add_bisect_command,
+    add_audit_command,      add_import_command,    add_export_command,   add_db_command,       add_doctor_command,
+    add_completion_command, add_help_command,
 });
 
 std::string version_line() {

@@ -32,6 +32,7 @@ void add_data_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_diff_command(CLI::App& app, Session& session);
+void add_reproduce_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_evaluate_command(CLI::App& app, Session& session);

@@ -1,0 +1,88 @@
+// `nanobench reproduce RUN` from the outside.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "results/sqlite.h"
+#include "tests/tools/refusals.h"
+#include "tests/tools/run_command_line.h"
+
+namespace nanobench::tools {
+namespace {
+
+std::string suite_with(const std::string& engine) {
+  return R"({"name": "once", "design": "history", "records": ["record12"], "scale": "smoke", "seeds": [3], "threads": 2)" +
+         (engine.empty() ? "" : ", \"engine\": " + engine) + "}";
+}
+
+/// A store with one run.
+void run_once(const CommandLine& shell, const std::string& engine) {
+  shell.write("once.json", suite_with(engine));
+  const ProgramResult result = shell.run({"run", "once.json", "--quiet"});
+  ASSERT_TRUE(result.exit_code == 0 || result.exit_code == 4) << result.err;
+}
+
+void change(const CommandLine& shell, const char* sql) {
+  results::Database database(shell.database(), shell.database().string(), SQLITE_OPEN_READWRITE);
+  database.execute(sql);
+}
+
+const std::vector<std::string> kAgain = {"reproduce", "1", "--quiet", "--json"};
+
+TEST(ReproduceCommand, ARunOfTheEngineHasTheSameBits) {
+  const CommandLine shell("reproduce_engine");
+  run_once(shell, "");
+  const ProgramResult result = shell.run(kAgain);
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const core::Json json = json_of(result);
+  EXPECT_EQ(json.at("facts").at("is_same"), true);
+  const core::Json& series = json.at("tables").at("series");
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[0].at("metric"), "train/loss");
+  EXPECT_GT(series[0].at("stored"), 10);
+  EXPECT_EQ(series[0].at("same"), series[0].at("stored"));
+  EXPECT_FALSE(json.at("tables").contains("conditions")) << "the same engine and machine";
+  EXPECT_EQ(json_of(shell.run({"list", "runs", "--json"})).at("tables").at("runs").size(), 1U) << "nothing is stored";
+
+  change(shell, "UPDATE samples SET value = value + 1e-12 WHERE metric = 'val/loss' AND step > 0");
+  change(shell, "UPDATE runs SET engine_version = 'older'");
+  const ProgramResult other = shell.run(kAgain);
+  EXPECT_EQ(other.exit_code, 1) << other.err << other.out;
+  const core::Json differing = json_of(other);
+  EXPECT_EQ(differing.at("facts").at("is_same"), false);
+  EXPECT_EQ(differing.at("tables").at("series")[0].at("first_step"), nullptr);
+  EXPECT_GT(differing.at("tables").at("series")[1].at("first_step"), 0);
+  EXPECT_EQ(differing.at("tables").at("conditions")[0].at("stored"), "older");
+}
+
+TEST(ReproduceCommand, ARunOfTheMockEngineToo) {
+  const CommandLine shell("reproduce_mock");
+  run_once(shell, R"({"mock": {"loss_sigma": 0.01}})");
+  const ProgramResult result = shell.run({"reproduce", "1", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.find("Not reproduced"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("Reproduced: "), std::string::npos) << result.out;
+}
+
+TEST(ReproduceCommand, ADivergedRunDivergesAgain) {
+  const CommandLine shell("reproduce_diverged");
+  run_once(shell, R"({"mock": {"fault": {"kind": "nan", "step": 3}}})");
+  const ProgramResult result = shell.run(kAgain);
+  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+}
+
+TEST(ReproduceCommand, RefusesWithOneSentence) {
+  const CommandLine shell("reproduce_refused");
+  run_once(shell, R"({"mock": {"fault": {"kind": "signal", "step": 3}}})");
+  expect_refusals(shell, {{kAgain, "ended as crashed"}});
+  change(shell, "UPDATE runs SET outcome = 'completed', mock = NULL, engine = 'my_trainer'");
+  expect_refusals(shell, {{kAgain, "of my_trainer"}});
+  change(shell, "UPDATE runs SET engine = 'nanobench-train', data_digest = '00', data_name = 'text:book'");
+  expect_refusals(shell, {{kAgain, "name them with --data"}});
+  change(shell, "UPDATE runs SET data_name = 'synthetic'");
+  expect_refusals(shell, {{{"reproduce", "1", "--data", "synthetic"}, "these are not the data of run 1"}});
+  change(shell, "UPDATE runs SET config = '{\"operation\": {}}'");
+  expect_refusals(shell, {{kAgain, "a single operation"}});
+}
+
+}  // namespace
+}  // namespace nanobench::tools
