@@ -32,6 +32,10 @@ TableCell text_or_missing(const std::string& text) {
   return text.empty() ? missing_cell() : text_cell(text);
 }
 
+TableCell told_unless(const std::string& text, const std::string& plain) {
+  return value_cell(text == plain ? "" : text, text);
+}
+
 TableCell count_cell(std::int64_t count) {
   return value_cell(std::to_string(count), count);
 }

@@ -27,6 +27,8 @@ TableCell missing_cell();
 TableCell text_cell(const std::string& text);
 /// The same, or missing_cell() if the text is empty.
 TableCell text_or_missing(const std::string& text);
+/// The text, which people are not told if it is `plain`.
+TableCell told_unless(const std::string& text, const std::string& plain);
 TableCell count_cell(std::int64_t count);
 TableCell count_cell(const std::optional<std::int64_t>& count);
 TableCell seed_cell(std::uint64_t seed);

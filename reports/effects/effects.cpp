@@ -149,9 +149,10 @@ void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts,
   const int n = std::min(result.loss.n, result.log_time.n);
   if (n == 0) {
     const bool is_mixed = result.loss.n > 0 && has_times(parts);
-    result.reason = result.loss.n == 0 ? "not every cell has a completed run"
-                    : is_mixed ? "no seed has all its cells on one host, and times of different hosts are not compared"
-                               : "not every cell has runs with a step time";
+    result.reason =
+        result.loss.n == 0 ? "not every cell has a completed run"
+        : is_mixed ? "no seed has all its cells on one machine and seat, and times of different places are not compared"
+                   : "not every cell has runs with a step time";
     return;
   }
   if (!result.other_code.empty()) {

@@ -105,7 +105,8 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
         const auto found = environment->facts.find(name);
         return found == environment->facts.end() ? std::string() : found->second;
       };
-      const bool is_ours = run.engine != "external";  // else the trainer's revision counts
+      // A trainer has a revision of its own; of commands that `bench` measured, none is known.
+      const bool is_ours = run.engine != "external" && run.engine != "command";
       arm.revision = fact(is_ours ? "git_revision" : "engine/revision");
       if (is_ours && !arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
     }

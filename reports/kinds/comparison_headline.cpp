@@ -122,8 +122,8 @@ bool has_results(const ComparisonTable& table) {
 struct MetricTally {
   std::vector<std::string> better, worse, unchanged, indicated;  ///< names
   std::vector<std::string> unstable;                             ///< open, and left out of `open` and `bound`
-  int open = 0;                                                  ///< the others that have an interval
-  double bound = 0.0;                                            ///< the largest |effect| that their intervals allow
+  int open = 0;        ///< the others that have an interval, without `indicated`
+  double bound = 0.0;  ///< the largest |effect| that their intervals allow
 
   void add(const std::string& name, const MeasuredEffect& effect, double alpha) {
     switch (effect.verdict) {
@@ -134,7 +134,7 @@ struct MetricTally {
       case Verdict::kInconclusive:
       case Verdict::kMissing: break;
     }
-    if (effect.n == 2 && effect.adjusted_p && *effect.adjusted_p < alpha) indicated.push_back(name);
+    if (effect.n == 2 && effect.adjusted_p && *effect.adjusted_p < alpha) return indicated.push_back(name);
     if (!effect.interval) return;
     if (effect.is_outlying) {
       unstable.push_back(name);

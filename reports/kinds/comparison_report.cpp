@@ -197,8 +197,8 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
   FactList list;
   list.add("suite", "suite", plan.suite);
   list.add("design", "design", enum_name(plan.design));
-  list.add("scale", "scale", plan.scale);
-  list.add("data", "data", plan.data_name);
+  list.add("scale", "scale", told_unless(plan.scale, kOfTrainer));
+  list.add("data", "data", told_unless(plan.data_name, kOfTrainer));
   if (const results::RunRecord* run = any_run(cells)) {
     if (run->data_floor_nats) {
       list.add("floor_nats", "entropy floor",
@@ -208,7 +208,9 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
     list.add("machine", "machine", run->hardware);
     list.add_if("gpu", "GPU", run->gpu);
     list.add("threads", "threads", count_cell(run->threads));
-    list.add("engine", "engine", run->engine_text() + " (" + run->dtype + ")");
+    list.add("engine", "engine",
+             run->dtype == kOfTrainer ? told_unless(run->engine_text(), kOfTrainer)
+                                      : text_cell(run->engine_text() + " (" + run->dtype + ")"));
     list.add("seeds", "seeds", seeds_of(cells));
   }
   if (table.looks.size() > 1) {
@@ -309,6 +311,27 @@ void add_jobs_note(Document& document, const std::vector<CellMeasures>& cells) {
   document.notes.push_back(counted(beside, "run") +
                            " ran beside others (--jobs), so there are losses of them and no times. `nanobench run` "
                            "without --jobs measures those.");
+}
+
+/// Runs that are copies of each other: their spread of zero is not that of training.
+void add_copies_warning(Document& document, const std::vector<CellMeasures>& cells) {
+  std::size_t most = 0;
+  for (const CellMeasures& cell : cells) {
+    std::set<double> losses;
+    std::size_t runs = 0;
+    for (const RunMeasure& run : cell.runs) {
+      if (!run.run.is_completed() || !run.run.result->final_val_loss || run.run.mock) continue;
+      losses.insert(*run.run.result->final_val_loss);
+      ++runs;
+    }
+    if (losses.size() > 1) return;
+    most = std::max(most, runs);
+  }
+  if (most < 2) return;
+  document.warnings.emplace_back(
+      "All runs of a cell have the same final loss, whatever their seed: the trainer does not use the seed, or prints "
+      "few "
+      "digits. Then they are copies of one run, and the verdicts on losses rest on that one.");
 }
 
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {
@@ -475,6 +498,7 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
     document.sections.push_back(attribution_section(*attribution));
   document.warnings = table.warnings;
   add_peeking_warning(document, table.looks);
+  add_copies_warning(document, cells);
   add_reading_notes(document, plan, table);
   add_outlier_note(document, table);
   add_settled_note(document, cells);

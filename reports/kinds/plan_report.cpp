@@ -99,8 +99,8 @@ std::vector<Fact> facts_of(const suites::Plan& plan, const ForecastTotals& total
   const auto if_whole = [&](double seconds) { return totals.is_whole ? OrderedJson(seconds) : OrderedJson(); };
   FactList list;
   list.add("design", "design", enum_name(plan.suite.design));
-  list.add("scale", "scale", plan.suite.scale);
-  list.add("data", "data", plan.data.name);
+  list.add("scale", "scale", told_unless(plan.suite.scale, kOfTrainer));
+  list.add("data", "data", told_unless(plan.data.name, kOfTrainer));
   list.add("seeds", "seeds", joined(plan.suite.seeds));
   list.add("engine", "engine", results::engine_text(plan.engine.name, plan.suite.kernels));
   list.add("machine", "machine", plan.hardware + ", " + amount(plan.threads, "thread"));
@@ -315,8 +315,8 @@ namespace {
 Section head_of(const suites::Suite& suite) {
   FactList list;
   list.add("design", "design", enum_name(suite.design));
-  list.add("scale", "scale", suite.scale);
-  list.add("data", "data", suite.external ? "external" : text_of(suite.data));
+  list.add("scale", "scale", told_unless(suite.scale, kOfTrainer));
+  list.add("data", "data", told_unless(suite.external ? kOfTrainer : text_of(suite.data), kOfTrainer));
   list.add("seeds", "seeds", joined(suite.seeds));
   list.add("file", "file", suite.source);
   Section head;

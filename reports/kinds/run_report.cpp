@@ -28,7 +28,7 @@ void add_identity(FactList& list, const RunRecord& run) {
   list.add("suite", "suite", run.suite);
   list.add("cell", "cell", run.cell);
   list.add("record", "record", text_or_missing(run.record.value_or("")));
-  list.add("scale", "scale", run.scale);
+  list.add("scale", "scale", told_unless(run.scale, kOfTrainer));
   list.add("seed", "seed", seed_cell(run.seed));
   list.add("data", "data", value_cell(run.data_name, run.data_name, "(digest " + run.data_digest + ")"));
   list.add("floor_nats", "entropy floor", loss_cell(run.data_floor_nats));
@@ -220,7 +220,9 @@ Document plans_report(const results::Store& store, const std::optional<std::stri
          text_cell(plan.created_at), text_cell(plan.title)});
   }
   if (table.rows.empty()) {
-    document.notes.push_back("No plan is stored in " + store.file().string() + " yet.");
+    document.notes.push_back(suite ? "No plan of the suite " + *suite + " is stored in " + store.file().string() + "."
+                                   : "No plan is stored in " + store.file().string() + " yet.");
+    if (suite) document.next.push_back({.command = "list plans", .gain = "those of all suites"});
   } else {
     document.next.push_back(
         {.command = "report --plan " + std::to_string(plans.back().id), .gain = "what the newest of them showed"});

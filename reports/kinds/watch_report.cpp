@@ -22,8 +22,8 @@ Section plan_section(const WatchState& state) {
   list.add("plan", "plan", count_cell(state.plan_id));
   list.add("suite", "suite", state.suite);
   list.add("title", "title", state.title);
-  list.add("scale", "scale", state.scale);
-  list.add("data", "data", state.data_name);
+  list.add("scale", "scale", told_unless(state.scale, kOfTrainer));
+  list.add("data", "data", told_unless(state.data_name, kOfTrainer));
   list.add("state", "state", value_cell(runner_text(state), to_string(state.runner.state)));
   list.add("process", "process", state.runner.owner ? count_cell(state.runner.owner->pid) : missing_cell());
   list.add("host", "host", state.runner.owner ? text_cell(state.runner.owner->host) : missing_cell());

@@ -13,7 +13,7 @@ namespace nanobench::reports {
 namespace {
 
 constexpr std::size_t kGap = 2;               ///< blanks between columns
-constexpr std::size_t kMinTextColumns = 16;   ///< running text is not squeezed further
+constexpr std::size_t kMinTextColumns = 16;   ///< running text is not squeezed further, as long as all else fits
 constexpr std::size_t kMinBrokenColumns = 8;  ///< if words must be broken
 constexpr std::size_t kMaxShownNotes = 3;     ///< per place, if they are folded
 constexpr const char* kBold = "\x1b[1m";
@@ -41,7 +41,8 @@ class Layout {
         if (fit(width, squeeze)) return;
       }
     } while (drop_one());
-    for (const Squeeze squeeze : {Squeeze::kSplitsDetails, Squeeze::kWrapsNames, Squeeze::kBreaksWords}) {
+    for (const Squeeze squeeze :
+         {Squeeze::kSplitsDetails, Squeeze::kWrapsNames, Squeeze::kNarrowsText, Squeeze::kBreaksWords}) {
       if (fit(width, squeeze)) return;
     }  // still too wide: the terminal wraps it
   }
@@ -69,7 +70,7 @@ class Layout {
 
  private:
   /// What a table gives up to fit, each with all before it.
-  enum class Squeeze { kNone, kStacks, kSplitsDetails, kWrapsNames, kBreaksWords };
+  enum class Squeeze { kNone, kStacks, kSplitsDetails, kWrapsNames, kNarrowsText, kBreaksWords };
 
   bool wraps(std::size_t column) const {
     const Column& shown = table_.columns[column];
@@ -85,7 +86,8 @@ class Layout {
 
   std::size_t narrowest(std::size_t column) const {
     if (squeeze_ == Squeeze::kBreaksWords) return kMinBrokenColumns;
-    std::size_t width = std::max(kMinTextColumns, widest_word(table_.columns[column].title));
+    std::size_t width = widest_word(table_.columns[column].title);
+    if (squeeze_ < Squeeze::kNarrowsText) width = std::max(width, kMinTextColumns);
     for (const std::vector<TableCell>& row : table_.rows)
       width =
           std::max({width, widest_word(printable(row.at(column).text)), widest_word(printable(row.at(column).detail))});
@@ -274,15 +276,17 @@ class Remarks {
 
 void add_section(std::string& out, const Section& section, const TerminalStyle& style, Remarks& remarks) {
   if (!out.empty()) out += "\n";
-  if (!section.title.empty()) out += remarks.styled(kBold, printable(section.title)) + "\n";
+  if (!section.title.empty()) out += remarks.styled(kBold, indented("", section.title, style.width));
   for (const std::string& paragraph : section.paragraphs) out += indented("", paragraph, style.width);
-  if (!section.paragraphs.empty() && !section.facts.empty()) out += "\n";
-  out += facts_text(section.facts, style.width);
+  const std::vector<Fact> facts = told_facts(section.facts);
+  if (!section.paragraphs.empty() && !facts.empty()) out += "\n";
+  out += facts_text(facts, style.width);
   if (!section.bullets.empty()) out += "\n";
   remarks.add(out, section.bullets);
   for (const Table& table : section.tables) {
-    if (!table.title.empty()) out += "\n" + remarks.styled(kBold, printable(table.title)) + "\n";
-    out += Layout(table, style.width).text(style.width, style.has_color);
+    if (!table.title.empty()) out += "\n" + remarks.styled(kBold, indented("", table.title, style.width));
+    const Table told = without_empty_columns(table);
+    out += Layout(told, style.width).text(style.width, style.has_color);
   }
   remarks.add_reading(out, section.reading);
 }

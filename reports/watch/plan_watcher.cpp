@@ -222,7 +222,9 @@ std::optional<std::int64_t> PlanWatcher::plan_in_slurm(const Store& store) const
 
 WatchedRunner PlanWatcher::runner_of(const RunningRuns& running, double now_s) const {
   WatchedRunner runner;
-  runner.command = shell_words(plan_->plan().argv);
+  std::vector<std::string> words = plan_->plan().argv;
+  std::erase(words, "--fresh");  // which would begin anew
+  runner.command = shell_words(words);
   if (const WatchedLine* newest = plan_->newest()) {
     runner.owner = newest->run->owner;
     runner.silent_s = seconds_between(newest->run->heartbeat_at, now_s);

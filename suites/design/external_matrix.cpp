@@ -41,6 +41,7 @@ class ExternalMatrix {
     }
     note_twins();
     note_unknown_sources();
+    note_unused_seeds();
     return std::move(matrix_);
   }
 
@@ -357,6 +358,18 @@ class ExternalMatrix {
          "files with \"sources\""});
   }
 
+  /// Copies of one run must not look like several.
+  void note_unused_seeds() {
+    if (suite_.seeds.size() < 2) return;
+    const bool has_seed = std::any_of(matrix_.cells.begin(), matrix_.cells.end(), [&](const Cell& cell) {
+      return external_settings(cell.external, 0) != external_settings(cell.external, 1);
+    });
+    if (has_seed) return;
+    note({core::MessageKind::kNote, "",
+          "neither the command nor its environment has {seed}, so the runs of a cell differ only by what the trainer "
+          "draws itself; one that draws the same numbers each time makes copies of one run, which prove nothing"});
+  }
+
   /// Cells with the same command and source are one run; their rows must not look like two measurements.
   void note_twins() {
     Values first;  // label by command
@@ -365,7 +378,7 @@ class ExternalMatrix {
       Json what = external_configuration(cell.external);
       what["changes"] = cell.external.value("tree", "");
       const auto [found, is_new] = first.emplace(what.dump(-1, ' ', false, Json::error_handler_t::replace), cell.label);
-      if (!is_new) note(same_run(cell.label, found->second, "command", ""));
+      if (!is_new) note(same_run(cell.label, found->second, trainer_.source ? "command and source" : "command", ""));
     }
   }
 

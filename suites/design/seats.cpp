@@ -1,7 +1,10 @@
 #include "suites/design/seats.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/hardware/processors.h"
 
@@ -65,7 +68,38 @@ Seats read_parts(JsonObject object) {
   return seats;
 }
 
+/// Two runs at once in one place would disturb each other.
+void check_distinct(const JsonObject& engine, const Seats& seats) {
+  for (std::size_t i = 0; i < seats.places.size(); ++i) {
+    for (std::size_t j = i + 1; j < seats.places.size(); ++j) {
+      const Seat &one = seats.places[i], &other = seats.places[j];
+      const std::string both = one.name + " and " + other.name;
+      for (const int processor : one.processors) {
+        if (std::find(other.processors.begin(), other.processors.end(), processor) != other.processors.end())
+          engine.fail("seats", both + " share processor " + std::to_string(processor) +
+                                   ", so that their runs would disturb each other");
+      }
+      const bool have_processors = !one.processors.empty() && !other.processors.empty();
+      if (!have_processors && one.env == other.env) engine.fail("seats", both + " are the same place");
+    }
+  }
+}
+
 }  // namespace
+
+void check_processors(const Seats& seats, const std::string& source) {
+  std::set<int> usable;
+  for (const core::Processor& processor : core::usable_processors()) usable.insert(processor.number);
+  for (const Seat& seat : seats.places) {
+    for (const int processor : seat.processors) {
+      if (usable.contains(processor)) continue;
+      throw core::Error(core::ErrorCode::kInvalidArgument, source + ": /engine/seats: " + seat.name +
+                                                               " names processor " + std::to_string(processor) +
+                                                               ", which this program may not use; it may use " +
+                                                               joined(std::vector<int>(usable.begin(), usable.end())));
+    }
+  }
+}
 
 std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats) {
   return static_cast<std::size_t>(seed % seats);
@@ -80,6 +114,7 @@ Seats read_seats(JsonObject& engine) {
   for (std::size_t i = 0; i < json.size(); ++i)
     seats.places.push_back(
         read_seat({json[i], engine.source(), engine.pointer_to("seats") + "/" + std::to_string(i)}, i));
+  check_distinct(engine, seats);
   return seats;
 }
 

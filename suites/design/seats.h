@@ -46,7 +46,10 @@ std::size_t seat_of_seed(std::uint64_t seed, std::size_t seats);
 
 /// Reads "seats": a list of {"env", "processors"}, or {"gpus": N, "per_run": M} or {"processors": N, "per_run": M},
 /// with per_run at least 1 and a divisor of N, and perhaps "chunk": "seed" or "run". Throws Error{kInvalidArgument}
-/// with the JSON pointer.
+/// with the JSON pointer, also for places that are not distinct.
 Seats read_seats(core::JsonObject& engine);
+
+/// Throws Error{kInvalidArgument} with `source` for a processor that this process may not use.
+void check_processors(const Seats& seats, const std::string& source);
 
 }  // namespace nanobench::suites

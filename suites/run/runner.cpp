@@ -149,7 +149,6 @@ std::vector<SuiteRunResult> run_in_turn(const std::vector<const Plan*>& plans, r
   } else {
     run_blocks(runners, options.times == TimesChoice::kTurns && !options.is_machine_shared, options, interrupts);
   }
-  if (interrupts.count() > 0) observer.on_message("interrupted; the same command continues where this one stopped");
   std::vector<SuiteRunResult> results;
   for (const auto& runner : runners) results.push_back(runner->finish());
   return results;

@@ -396,10 +396,7 @@ class SlurmSession {
   SuiteRunResult interrupted() {
     result_.is_interrupted = true;
     const std::vector<std::string> ids = waiting_job_ids();
-    if (ids.empty()) {
-      observer_.on_message("interrupted; the same command continues where this one stopped");
-      return result_;
-    }
+    if (ids.empty()) return result_;
     if (slurm_.cancels_on_interrupt) {
       const std::string trouble = cancel_jobs(ids);
       if (trouble.empty()) wait_until_cancelled();

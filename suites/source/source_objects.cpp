@@ -223,6 +223,31 @@ std::string SourceObjects::with_difference(const std::string& tree, const std::s
   return with_patch(tree, patch);
 }
 
+namespace {
+
+/// "train.py:3, near "lr = 0.1"": the line that the hunk there removes, or else its first one; other places unchanged.
+std::string with_hunk(const std::string& place, const std::string& patch) {
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string::npos || place.find_first_not_of("0123456789", colon + 1) != std::string::npos) return place;
+  const std::string head = "@@ -" + place.substr(colon + 1);
+  std::istringstream lines(patch);
+  std::string shown;
+  bool is_in_hunk = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("@@ ")) {
+      if (is_in_hunk) break;
+      is_in_hunk = line.starts_with(head + ",") || line.starts_with(head + " ");
+    } else if (is_in_hunk && (line.starts_with("-") || (shown.empty() && line.starts_with(" ")))) {
+      shown = line.substr(1);
+      if (line.front() == '-') break;
+    }
+  }
+  shown.erase(0, std::min(shown.find_first_not_of(" \t"), shown.size()));
+  return shown.empty() ? place : place + ", near \"" + on_one_line(shown, 80) + "\"";
+}
+
+}  // namespace
+
 std::string SourceObjects::with_patch(const std::string& tree, const fs::path& patch) const {
   const std::string text = core::read_input(patch, kPatchLimit);
   if (text.find("\n+++ ") == std::string::npos && !text.starts_with("+++ ") &&
@@ -235,7 +260,7 @@ std::string SourceObjects::with_patch(const std::string& tree, const fs::path& p
     const core::CommandResult result =
         run({"apply", "--cached", "--3way", "--whitespace=nowarn", strip, fs::absolute(patch).string()}, &index);
     if (result.is_success()) return first_line(git({"write-tree"}, &index));
-    if (words.empty()) words = place_of_conflict(index, result.err);
+    if (words.empty()) words = with_hunk(place_of_conflict(index, result.err), text);
     const bool has_other_names = result.err.find("does not exist in index") != std::string::npos ||
                                  result.err.find("unable to find filename") != std::string::npos;
     if (!has_other_names) break;

@@ -149,6 +149,8 @@ std::vector<BadInput> cases_of_texts() {
        {"/base/patch changes nothing at scale smoke", "77 -> 5"}},
       {"diff_unknown", "", "", {"diff", "record17", "recrod18"}, {"recrod18", "record18"}},
       {"diff_no_run", "", "", {"diff", "record17", "77"}, {"results.db"}},
+      {"new_part", "", "", {"new", "foo"}, {"new foo: expected suite or feature"}},
+      {"db_part", "", "", {"db", "chek"}, {"db chek: expected", "did you mean \"check\""}},
       {"reproduce_no_run", "", "", {"reproduce", "77"}, {"results.db"}},
       {"reproduce_no_number", "", "", {"reproduce", "record17"}, {"RUN", "record17"}},
       {"show_unknown", "", "", {"show", "muon_ortogonalizer"}, {"muon_orthogonalizer"}},

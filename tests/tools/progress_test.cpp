@@ -193,6 +193,46 @@ TEST_F(SuiteProgressTest, FailuresAreCountedAndNamed) {
   EXPECT_NE(out_.find("1 failed"), std::string::npos) << out_;
 }
 
+TEST_F(SuiteProgressTest, LinesAreBrokenBetweenWords) {
+  SuiteProgress progress = make(true);
+  progress.on_message("a run in progress is made again, because its trainer was stopped when the terminal was closed");
+  EXPECT_NE(out_.find("because its trainer was stopped when\n  the terminal was closed"), std::string::npos) << out_;
+  plan_.matrix.cells[0].label = "a_rather_long_label_of_some_cell_of_a_suite";
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  record_.result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "the engine ended by itself"};
+  out_.clear();
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  EXPECT_NE(out_.find("suite seed 1\n  crashed: the engine ended by itself\n"), std::string::npos) << out_;
+}
+
+TEST_F(SuiteProgressTest, AnInterruptedRunIsNoLine) {
+  SuiteProgress progress = make(false);
+  progress.on_run_started(plan_, plan_.runs[0], 1);
+  record_.result = results::RunResult{.outcome = core::RunOutcome::kInterrupted, .message = "stopped by the user"};
+  out_.clear();
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(SuiteProgressTest, SidesOfAGateAreNamed) {
+  SuiteProgress progress({.write = [this](const std::string& text) { out_ += text; },
+                          .now_s = [this] { return now_; },
+                          .width = [] { return std::size_t{80}; },
+                          .is_live = false},
+                         [](const results::RunRecord&) { return std::string("val loss 3.2"); }, 1,
+                         {{&plan_, "baseline"}});
+  progress.on_plan(plan_, 1, {false, false});
+  progress.on_run_finished(plan_, plan_.runs[0], record_, false);
+  EXPECT_NE(out_.find("baseline: tiny at scale smoke"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("baseline record12 seed 1  val loss"), std::string::npos) << out_;
+}
+
+TEST(Sentences, AreBrokenOnlyWhereTheyDoNotFit) {
+  EXPECT_EQ(broken_to_fit("a  b", 4), "a  b");
+  EXPECT_EQ(broken_to_fit("aa    bb    cc", 10), "aa bb cc") << "blanks that align go first";
+  EXPECT_EQ(broken_to_fit("one two three four five six seven", 24), "one two three four\n  five six seven");
+}
+
 TEST_F(SuiteProgressTest, ReusedRunsTakeNoTime) {
   SuiteProgress progress = make(true);
   progress.on_plan(plan_, 1, {true, true});

@@ -60,5 +60,12 @@ TEST(Quantity, AnEffectToDetectSaysWhatItIsAnEffectOn) {
   expect_refused([](const std::string& text) { return parse_detectable(text, "--x"); }, {"", "0", "-1%", "5ms", "x"});
 }
 
+TEST(Quantity, ALossIsANumberOfNats) {
+  EXPECT_DOUBLE_EQ(parse_loss("3.28", "--x"), 3.28);
+  EXPECT_DOUBLE_EQ(parse_loss("3.28nats", "--x"), 3.28);
+  EXPECT_DOUBLE_EQ(parse_loss("3.28 nats", "--x"), 3.28);
+  expect_refused([](const std::string& text) { return parse_loss(text, "--x"); }, {"", "0", "-1", "3.28%", "nan", "x"});
+}
+
 }  // namespace
 }  // namespace nanobench::tools

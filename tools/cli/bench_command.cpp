@@ -200,7 +200,9 @@ int judge(const BenchOptions& options, const results::Store& store, const suites
     if (check.metric == reports::GateMetric::kTime) check.name = "wall time";
   }
   const bool is_json = format == Format::kJson && options.document.out.empty();
-  print(reports::gate_report(result), is_json, notes_of(options.document.has_notes));
+  reports::Document document = reports::gate_report(result);
+  document.next = reports::bench_report(store, plan).next;
+  print(document, is_json, notes_of(options.document.has_notes));
   return reports::exit_code(result.answer);
 }
 
@@ -220,13 +222,18 @@ void check_gate(const BenchOptions& options, const suites::Bench& bench) {
   }
 }
 
-/// The table goes to the terminal also where a file is written.
+/// The table goes to the terminal also where a file is written. What may come next is said after the gate, if there is
+/// one.
 void show_report(const BenchOptions& options, const results::Store& store, const results::PlanRecord& plan,
-                 Format format) {
-  const bool has_runs = format == Format::kJson || format == Format::kCsv;
-  write(reports::bench_report(store, plan, has_runs), format, options.document);
+                 Format format, bool is_judged) {
+  const auto document_of = [&](bool has_runs) {
+    reports::Document document = reports::bench_report(store, plan, has_runs);
+    if (is_judged) document.next.clear();
+    return document;
+  };
+  write(document_of(format == Format::kJson || format == Format::kCsv), format, options.document);
   if (!options.document.out.empty() && !options.is_quiet)
-    print(reports::bench_report(store, plan), /*is_json=*/false, notes_of(options.document.has_notes));
+    print(document_of(false), /*is_json=*/false, notes_of(options.document.has_notes));
 }
 
 int exit_code_of(const suites::BenchResult& result) {
@@ -241,8 +248,8 @@ int run_bench_command(const BenchOptions& options, const Session& session) {
   results::Store store(database_file(options.database));
   const std::optional<reports::Arm> baseline = baseline_of(options, store);
   if (const auto other = store.living_run()) {
-    write_to_stderr("nanobench: process " + std::to_string(other->owner.pid) + " is measuring " +
-                    printable(other->cell) + " for this database; its run and these times disturb each other\n");
+    tell_on_stderr("nanobench: process " + std::to_string(other->owner.pid) + " is measuring " +
+                   printable(other->cell) + " for this database; its run and these times disturb each other");
   }
   BenchProgress progress(stderr_display(), bench, options.is_quiet);
   const suites::BenchResult result = suites::run_bench(bench, store, session.argv, progress);
@@ -255,10 +262,11 @@ int run_bench_command(const BenchOptions& options, const Session& session) {
   const results::PlanRecord plan = store.plan(*result.plan_id);
   const bool is_judged = options.is_gate || baseline;
   const bool is_gate_alone = is_judged && format == Format::kJson && options.document.out.empty();
-  if (!is_gate_alone || result.is_interrupted) show_report(options, store, plan, format);
+  if (!is_gate_alone || result.is_interrupted)
+    show_report(options, store, plan, format, is_judged && !result.is_interrupted);
   if (!options.is_quiet) {
-    write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(plan.id) +
-                    (result.is_interrupted ? "; interrupted, the runs so far count\n" : "\n"));
+    tell_on_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(plan.id) +
+                   (result.is_interrupted ? "; interrupted, the runs so far count" : ""));
   }
   if (is_judged && !result.is_interrupted) return judge(options, store, bench, plan, baseline, format);
   return exit_code_of(result);

@@ -170,7 +170,7 @@ class BisectRun {
     steps_ = &steps;
     tell_begin();
     if (!search()) {
-      tell("interrupted; the same command continues where this one stopped");
+      tell_interruption(store);
       return core::kExitInterrupted;
     }
     if (builds_) builds_->remove();
@@ -181,6 +181,14 @@ class BisectRun {
   }
 
  private:
+  void tell_interruption(const results::Store& store) const {
+    const std::vector<std::string> words(session_.argv.begin() + 1, session_.argv.end());
+    tell_on_stderr("interrupted: " + counted(static_cast<std::int64_t>(result_.steps.size()), "commit") + " of " +
+                   std::to_string(result_.commits.size()) + " are judged, and their runs are kept in " +
+                   store.file().string() + "; a run in progress is made again");
+    write_to_stderr("continue: " + program_name() + " " + shell_words(words) + "\n");
+    write_to_stderr("look at it: " + program_name() + " report\n");
+  }
   void find_commits(const suites::Suite& suite) {
     const fs::path& folder = folder_;
     result_.suite = suite.name;
@@ -280,7 +288,7 @@ class BisectRun {
 
   void tell(const std::string& line) const {
     if (!options_.run.is_quiet)
-      write_to_stderr(printable(line.substr(0, line.find('\n'))) + "\n" + (line.ends_with('\n') ? "\n" : ""));
+      tell_on_stderr(printable(line.substr(0, line.find('\n'))) + (line.ends_with('\n') ? "\n" : ""));
   }
 
   const BisectOptions& options_;

@@ -159,7 +159,7 @@ bool BisectSteps::run(const suites::Plan& good, const suites::Plan& candidate, i
 }
 
 void BisectSteps::tell(const std::string& line) const {
-  if (!setup_.run.is_quiet) write_to_stderr(line + "\n");
+  if (!setup_.run.is_quiet) tell_on_stderr(line);
 }
 
 bool BisectSteps::has_failed(const suites::Plan& candidate, int seeds) const {

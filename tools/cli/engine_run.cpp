@@ -253,8 +253,8 @@ ForegroundResult run_with_view(const suites::Engine& engine, const core::RunSpec
 int report_end(const ForegroundResult& result) {
   const int code = exit_code_of(result);
   if (code != core::kExitSuccess) {
-    write_to_stderr("nanobench: the run ended as " + enum_name(result.classification.outcome) + ": " +
-                    printable(result.classification.message) + "\n");
+    tell_on_stderr("nanobench: the run ended as " + enum_name(result.classification.outcome) + ": " +
+                   printable(result.classification.message));
   }
   return code;
 }

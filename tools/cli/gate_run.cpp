@@ -122,7 +122,7 @@ reports::PassForecast tell_forecast(const GateOptions& options, reports::PassFor
   if (!options.run.is_quiet && !options.is_forecast) {
     const std::string warning = reports::forecast_warning(forecast);
     const std::string advice = "nanobench " + calibrate_command(candidate.suite, options.suite, candidate.threads);
-    write_to_stderr((warning.empty() ? forecast_text(forecast, advice) : "warning: " + warning) + "\n\n");
+    tell_on_stderr((warning.empty() ? forecast_text(forecast, advice) : "warning: " + warning) + "\n");
   }
   return forecast;
 }

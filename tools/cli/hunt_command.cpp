@@ -174,8 +174,8 @@ class Hunt {
     const std::string text = counted(static_cast<std::int64_t>(screening.suspects()), "suspect") + " of " +
                              counted(static_cast<std::int64_t>(screening.effects.size()), "feature") + "; " +
                              std::to_string(suite.features.size());
-    write_to_stderr(text + " are tested alone with " + counted(static_cast<std::int64_t>(suite.seeds.size()), "seed") +
-                    "\n\n");
+    tell_on_stderr(text + " are tested alone with " + counted(static_cast<std::int64_t>(suite.seeds.size()), "seed") +
+                   "\n");
   }
 
   int finish(const suites::SuiteRunResult& result, const results::PlanRecord& screening_plan,
@@ -190,8 +190,8 @@ class Hunt {
                       .gain = suspects_plan == nullptr ? "the page of the screening" : "the page of the suspects"}};
     print(document, options_.run.is_json, notes_of(options_.run.has_notes));
     if (!options_.run.is_quiet) {
-      write_to_stderr("\nstored in " + store_.file().string() + " as plan " + std::to_string(screening_plan.id) +
-                      (suspects_plan == nullptr ? "" : " and plan " + std::to_string(suspects_plan->id)) + "\n");
+      tell_on_stderr("\nstored in " + store_.file().string() + " as plan " + std::to_string(screening_plan.id) +
+                     (suspects_plan == nullptr ? "" : " and plan " + std::to_string(suspects_plan->id)));
     }
     return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
   }

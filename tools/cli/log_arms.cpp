@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/audit/arm_runs.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace fs = std::filesystem;
@@ -83,15 +84,12 @@ std::size_t control_of(const std::vector<ArmFolder>& arms, const std::string& co
 }  // namespace
 
 void add_log_rule_options(CLI::App& command, LogRuleOptions& options) {
-  command.add_option("--target", options.target, "Target of the validation loss of logs (default: the track's)")
-      ->type_name("LOSS");
+  add_loss_option(command, "--target", options.target, "Target of the validation loss of logs (default: the track's)");
   command.add_option("--track", options.track, "Track of the logs, 1 to 3 (default: as their path says, else 1)")
       ->type_name("N");
 }
 
 reports::AuditOptions audit_options(const LogRuleOptions& options) {
-  if (options.target && (!std::isfinite(*options.target) || *options.target <= 0))
-    throw Error(ErrorCode::kInvalidArgument, "--target: expected a loss above 0, such as 3.28");
   if (options.track) reports::rule_of_track(*options.track);
   return {.track = options.track, .target = options.target, .rule = std::nullopt, .step = std::nullopt};
 }

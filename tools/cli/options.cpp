@@ -157,8 +157,8 @@ std::vector<std::string> parts_of(const std::string& option, const std::string& 
 void warn_of_shared_processors(int threads) {
   const int processors = core::available_processors();
   if (threads <= processors) return;
-  write_to_stderr("warning: " + counted(threads, "thread") + " share " + counted(processors, "processor") +
-                  ", which makes runs several times slower\n");
+  tell_on_stderr("warning: " + counted(threads, "thread") + " share " + counted(processors, "processor") +
+                 ", which makes runs several times slower");
 }
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
@@ -267,6 +267,7 @@ void write(const reports::Document& document, Format format, const DocumentOptio
     return;
   }
   core::write_file_atomically(options.out, text);
+  tell_on_stderr("wrote " + options.out);
 }
 
 }  // namespace nanobench::tools

@@ -141,12 +141,12 @@ int plan(const PlanOptions& options, const Session& session) {
   std::string failure;
   if (position && !options.has_no_calibration) {
     if (!options.run.is_quiet) {
-      write_to_stderr("no stored run shows how long these take: training a few steps of " +
-                      planned.cell_of(planned.runs[*position]).label + "\n");
+      tell_on_stderr("no stored run shows how long these take: training a few steps of " +
+                     planned.cell_of(planned.runs[*position]).label);
     }
     const CalibrationStep step = run_calibration_step(planned, *position);
     if (step.is_interrupted) {
-      write_to_stderr("interrupted: nothing was planned or stored; --no-calibration plans without training\n");
+      tell_on_stderr("interrupted: nothing was planned or stored; --no-calibration plans without training");
       return core::kExitInterrupted;
     }
     failure = step.failure;

@@ -73,7 +73,7 @@ core::TrainConfig named_config(const ProfileOptions& options) {
     if (options.engine.threads > 0) request.threads = options.engine.threads;
     const ablations::Resolved resolved = ablations::resolve(catalogue, request);
     if (!options.is_quiet) {
-      for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
+      for (const core::Message& message : resolved.messages) tell_on_stderr(message.text);
     }
     return resolved.config;
   }

@@ -83,6 +83,14 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+/// What is wrong with the word in place of a part of a command, as in `new foo`; empty if that is not the mistake.
+std::string unknown_part(const CLI::App& command) {
+  const std::vector<std::string> parts = command_names(command), rest = command.remaining();
+  if (parts.empty() || !command.get_subcommands().empty() || rest.empty() || rest.front().starts_with('-')) return "";
+  return command.get_name() + " " + rest.front() + ": expected " + listed(parts, "or") +
+         core::suggestion(rest.front(), parts);
+}
+
 /// CLI11's message, with the nearest known name if one was misspelt.
 int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
@@ -102,6 +110,7 @@ int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
     }
   }
   const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (const std::string other = chosen.empty() ? "" : unknown_part(*chosen.front()); !other.empty()) message = other;
   const std::string command = chosen.empty() ? "nanobench" : "nanobench " + chosen.front()->get_name();
   return fail(core::kExitUsage, message + "; see `" + command + " --help`");
 }

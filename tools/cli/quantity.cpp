@@ -90,6 +90,18 @@ double parse_duration(const std::string& text, const std::string& option) {
   refuse(option, text, "a time above 0 with its unit, such as 90s, 10min or 1h30min");
 }
 
+double parse_loss(const std::string& text, const std::string& option) {
+  const auto parts = number_with_unit(text);
+  if (parts && parts->value > 0.0 && (parts->unit.empty() || parts->unit == "nats")) return parts->value;
+  refuse(option, text, "a loss above 0, such as 3.28 (nats per token)");
+}
+
+CLI::Option* add_loss_option(CLI::App& command, const std::string& name, std::optional<double>& loss,
+                             const std::string& description) {
+  const auto parse = [name, &loss](const std::string& text) { loss = parse_loss(text, name); };
+  return command.add_option_function<std::string>(name, parse, description)->type_name("LOSS");
+}
+
 CLI::Option* add_share_option(CLI::App& command, const std::string& name, const std::function<void(double)>& take,
                               const std::string& description, QuantityRange range) {
   const auto parse = [=](const std::string& text) { take(parse_share(text, name, range)); };

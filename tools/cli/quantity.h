@@ -28,11 +28,17 @@ double parse_seconds(const std::string& text, const std::string& option, Quantit
 /// The same above 0 and up to a year, where a number alone would be read as minutes by some: its unit is needed.
 double parse_duration(const std::string& text, const std::string& option);
 
+/// "3.28" or "3.28nats", above 0. Throws as parse_share() does.
+double parse_loss(const std::string& text, const std::string& option);
+
 /// Options of these forms. `take` gets the parsed value.
 CLI::Option* add_share_option(CLI::App& command, const std::string& name, const std::function<void(double)>& take,
                               const std::string& description, QuantityRange range);
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& name, const std::function<void(double)>& take,
                                 const std::string& description, QuantityRange range);
+
+CLI::Option* add_loss_option(CLI::App& command, const std::string& name, std::optional<double>& loss,
+                             const std::string& description);
 
 /// An effect to detect: of the loss in nats per token ("0.002", "0.002nats"), or a share of the time ("1%").
 struct DetectableSize {

@@ -19,6 +19,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
 #include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
 namespace {
@@ -217,12 +218,9 @@ void add_report_command(CLI::App& app, Session& /*session*/) {
   command->add_option("--suite", options->suite, "Report the newest results of this suite (default: of any suite)")
       ->type_name("NAME");
   command->add_option("--plan", options->plan, "Report this stored plan")->type_name("N");
-  command->add_option("--target", options->target, "Validation loss of \"time to target\"")->type_name("LOSS");
-  command
-      ->add_option("--diverged-above", options->divergence_loss,
-                   "In a sweep of all rates, validation loss from which a run counts as diverged (default: its first)")
-      ->type_name("LOSS")
-      ->check(CLI::Range(0.0, 1e6).description(""));
+  add_loss_option(*command, "--target", options->target, "Validation loss of \"time to target\"");
+  add_loss_option(*command, "--diverged-above", options->divergence_loss,
+                  "In a sweep of all rates, validation loss from which a run counts as diverged (default: its first)");
   command
       ->add_option("--charts", options->charts,
                    "Also write the charts into this folder, as Vega-Lite and SVG; Markdown links to them")

@@ -99,7 +99,7 @@ void show_record(const ShowOptions& options, const ablations::Catalogue& catalog
   if (!options.is_config)
     return print(reports::record_report(catalogue, request, stored_prices(options.database).get()), options.is_json);
   const ablations::Resolved resolved = ablations::resolve(catalogue, request);
-  for (const core::Message& message : resolved.messages) write_to_stderr(message.text + "\n");
+  for (const core::Message& message : resolved.messages) tell_on_stderr(message.text);
   print_config(core::to_json(resolved.config));
 }
 

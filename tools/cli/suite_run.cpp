@@ -95,6 +95,7 @@ void check_sharing(const suites::Suite& suite, const SuiteRunOptions& options) {
     refuse(suite.source +
            ": /engine/seats: Slurm gives each task its place; say how much a run needs, as in {\"gpus\": 8, "
            "\"per_run\": 1}");
+  if (has_seats && !options.slurm) suites::check_processors(suite.external->seats, suite.source);
   if (has_turns && is_started_elsewhere)
     refuse("--times turns: the engines must be started by this program, not by a launcher or Slurm");
   if (options.jobs.value_or(1) == 1) return;
@@ -279,7 +280,7 @@ suites::Plan plan_suite(const suites::Suite& asked, const SuiteRunOptions& optio
   // Before the data, which may take long to generate.
   const suites::Engine engine = request.engine ? *request.engine : engine_for(suite, options);
   if (!options.is_quiet && !suite.external && suite.data == suites::DataRequest{})
-    write_to_stderr("preparing generated data in " + cache_folder().string() + "\n");
+    tell_on_stderr("preparing generated data in " + cache_folder().string());
   const core::DataSet data = suites::prepare_data(suite, matrix, cache_folder());
   return suites::make_plan(suite, matrix, data, engine,
                            options.slurm ? suites::machine_of(options.slurm->partition) : results::machine_info());
@@ -295,11 +296,12 @@ int shown_jobs(const suites::Plan& plan, const SuiteRunOptions& options) {
 
 /// What `run` returns; its observer shows progress on standard error, unless that is to be quiet.
 template <class Run>
-auto with_progress(const results::Store& store, const SuiteRunOptions& options, int jobs, const Run& run) {
+auto with_progress(const results::Store& store, const SuiteRunOptions& options, int jobs, const Run& run,
+                   const std::map<const suites::Plan*, std::string>& sides = {}) {
   suites::RunnerObserver silent;
   if (options.is_quiet) return run(silent);
   SuiteProgress progress(
-      stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); }, jobs);
+      stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); }, jobs, sides);
   auto result = run(progress);
   progress.finish();
   write_to_stderr("\n");
@@ -347,10 +349,14 @@ suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store,
 
 std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                                 const suites::RunnerOptions& runner, const SuiteRunOptions& options) {
-  auto results =
-      with_progress(store, options, shown_jobs(*plans.front(), options), [&](suites::RunnerObserver& observer) {
+  std::map<const suites::Plan*, std::string> sides;
+  if (plans.size() == 2) sides = {{plans[0], "baseline"}, {plans[1], "candidate"}};
+  auto results = with_progress(
+      store, options, shown_jobs(*plans.front(), options),
+      [&](suites::RunnerObserver& observer) {
         return suites::run_in_turn(plans, store, completed(runner, *plans.front(), options, store), observer);
-      });
+      },
+      sides);
   for (std::size_t i = 0; i < plans.size(); ++i) remove_trees_of(*plans[i], results[i], options);
   return results;
 }
@@ -390,9 +396,9 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
   }
   std::error_code ignored;
   const bool has_weights = std::filesystem::exists(results::weights_folder(store.file(), 0).parent_path(), ignored);
-  write_to_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
-                  " are finished and kept in " + store.file().string() + "; a run in progress " +
-                  (has_weights ? "continues from its checkpoint" : "is made again") + "\n");
+  tell_on_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
+                 " are finished and kept in " + store.file().string() + "; a run in progress " +
+                 (has_weights ? "continues from its checkpoint" : "is made again"));
   if (const std::string command = command_to_continue(store.plan(plan_ids.back())); !command.empty())
     write_to_stderr("continue: " + command + "\n");
   write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) + "\n");
@@ -406,8 +412,9 @@ int finish_run(const results::Store& store, const suites::SuiteRunResult& result
   if (!remark.empty()) report.headline += " " + remark;
   print(report, options.is_json, notes_of(options.has_notes));
   if (!options.is_quiet)
-    write_to_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id) + "\n");
-  if (result.is_interrupted) return core::kExitInterrupted;
+    tell_on_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id));
+  if (result.is_interrupted)
+    return options.is_quiet ? core::kExitInterrupted : report_interruption(store, {result.plan_id});
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }
 

@@ -88,7 +88,8 @@ suites::Plan plan_suite(const suites::Suite& suite, const SuiteRunOptions& optio
 /// Runs a plan with progress on standard error: on this machine, or on Slurm's nodes.
 suites::SuiteRunResult run_plan(const suites::Plan& plan, results::Store& store, const suites::RunnerOptions& runner,
                                 const SuiteRunOptions& options);
-/// Runs plans in turn (suites/run/runner.h) on this machine, with the same progress.
+/// Runs plans in turn (suites/run/runner.h) on this machine, with the same progress. Two of them are shown as baseline
+/// and candidate.
 std::vector<suites::SuiteRunResult> run_in_turn(const std::vector<const suites::Plan*>& plans, results::Store& store,
                                                 const suites::RunnerOptions& runner, const SuiteRunOptions& options);
 

@@ -104,7 +104,7 @@ std::string look_text(const results::SequentialLook& look, int seeds, int change
   if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
   if (open.futile > 0)
     text += ", " + std::to_string(open.futile) + " will hardly be decided by " + std::to_string(look.most) + " seeds";
-  return text + "\n\n";
+  return text + "\n";
 }
 
 /// Cells outside `cells` keep the seeds that they have.
@@ -145,7 +145,7 @@ class Search {
       }
       result = run_look(*plan);
       open = result.is_interrupted ? OpenChanges{} : open_changes(store_, result.plan_id);
-      if (!options_.is_quiet && !result.is_interrupted) write_to_stderr(look_text(look_, seeds(), changes, open));
+      if (!options_.is_quiet && !result.is_interrupted) tell_on_stderr(look_text(look_, seeds(), changes, open));
       const std::set<std::string> cells = cells_of(going_on(open));
       if (cells.empty() || seeds() == look_.most || !result.is_whole()) return finish(result, open);
       limit_cells(limits_, *plan, plan->suite.seeds.size(), cells);

@@ -25,10 +25,6 @@ double stored_duration_s(const results::RunRecord& record) {
   return end && start ? std::max(0.0, *end - *start) : 0.0;
 }
 
-std::string label_of(const suites::Plan& plan, const suites::PlannedRun& run) {
-  return printable(plan.cell_of(run).label) + " seed " + std::to_string(run.seed);
-}
-
 }  // namespace
 
 DisplayHost stderr_display() {
@@ -40,8 +36,23 @@ DisplayHost stderr_display() {
           .has_color = has_color(STDERR_FILENO)};
 }
 
-SuiteProgress::SuiteProgress(DisplayHost host, Describe describe, int jobs)
-    : host_(std::move(host)), describe_(std::move(describe)), jobs_(jobs), lines_(host_.write, host_.is_live) {}
+SuiteProgress::SuiteProgress(DisplayHost host, Describe describe, int jobs,
+                             std::map<const suites::Plan*, std::string> sides)
+    : host_(std::move(host)),
+      describe_(std::move(describe)),
+      jobs_(jobs),
+      sides_(std::move(sides)),
+      lines_(host_.write, host_.is_live) {}
+
+std::string SuiteProgress::label_of(const suites::Plan& plan, const suites::PlannedRun& run) const {
+  const auto side = sides_.find(&plan);
+  return (side == sides_.end() ? "" : side->second + " ") + printable(plan.cell_of(run).label) + " seed " +
+         std::to_string(run.seed);
+}
+
+void SuiteProgress::print(const std::string& text) {
+  lines_.print(lines_.is_live() ? broken_to_fit(text, host_.width()) : text);
+}
 
 void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, const std::vector<bool>& reusable) {
   const std::size_t runs = plan.runs.size();  // plans may run in turn
@@ -53,11 +64,13 @@ void SuiteProgress::on_plan(const suites::Plan& plan, std::int64_t /*plan_id*/, 
     widest_label_ = std::max(widest_label_, display_width(label_of(plan, run)));
   }
   started_s_ = host_.now_s();
-  std::string text = plan.suite.name + " at scale " + plan.suite.scale + " on " + plan.data.name + ": " +
-                     std::to_string(plan.matrix.cells.size()) + " cells, " + std::to_string(runs) + " runs, " +
-                     std::to_string(plan.threads) + (plan.threads == 1 ? " thread" : " threads");
+  const auto side = sides_.find(&plan);
+  std::string text = (side == sides_.end() ? "" : side->second + ": ") + plan.suite.name + " at scale " +
+                     plan.suite.scale + " on " + plan.data.name + ": " + std::to_string(plan.matrix.cells.size()) +
+                     " cells, " + std::to_string(runs) + " runs, " + std::to_string(plan.threads) +
+                     (plan.threads == 1 ? " thread" : " threads");
   if (reused > 0) text += "; " + std::to_string(reused) + " are stored already and reused";
-  lines_.print(printable(text));
+  print(printable(text));
 }
 
 void SuiteProgress::begin_run(const suites::Plan& plan, const suites::PlannedRun& run) {
@@ -147,16 +160,15 @@ void SuiteProgress::on_run_finished(const suites::Plan& plan, const suites::Plan
   }
   const bool is_completed = record.is_completed();
   if (!is_completed) ++failed_;
-  std::string text = counter(finished_) + " " + pad_right(label_of(plan, run), widest_label_) + "  ";
+  const std::string head = counter(finished_) + " " + pad_right(label_of(plan, run), widest_label_) + "  ";
   if (is_completed) {
-    text += describe_(record) + "  " + (is_reused ? "reused" : format_duration(duration_s));
-  } else if (record.result) {
+    print(head + describe_(record) + "  " + (is_reused ? "reused" : format_duration(duration_s)));
+  } else if (record.result && record.result->outcome != core::RunOutcome::kInterrupted) {
     const std::string reason = record.result->message.empty() ? "" : ": " + record.result->message;
-    text += colored(kRed, enum_name(record.result->outcome) + printable(reason));
+    print_failure(head, enum_name(record.result->outcome) + printable(reason));
+    if (const std::string rest = describe_(record); !rest.empty())
+      print(std::string(counter(0).size() + 1, ' ') + printable(rest));
   }
-  lines_.print(text);
-  if (const std::string rest = is_completed ? "" : describe_(record); !rest.empty())
-    lines_.print(std::string(counter(0).size() + 1, ' ') + printable(rest));
   redraw(true);
 }
 
@@ -164,8 +176,15 @@ void SuiteProgress::on_tick() {
   redraw(false);
 }
 
+/// In red; where it does not fit behind its run, below it.
+void SuiteProgress::print_failure(const std::string& head, const std::string& text) {
+  if (!lines_.is_live() || display_width(head + text) <= host_.width()) return lines_.print(head + colored(kRed, text));
+  lines_.print(broken_to_fit(head.substr(0, head.find_last_not_of(' ') + 1), host_.width()));
+  lines_.print(colored(kRed, "  " + broken_to_fit(text, host_.width() - 2)));
+}
+
 void SuiteProgress::on_message(const std::string& text) {
-  lines_.print(colored(kDim, printable(text)));
+  lines_.print(colored(kDim, lines_.is_live() ? broken_to_fit(printable(text), host_.width()) : printable(text)));
   redraw(true);
 }
 

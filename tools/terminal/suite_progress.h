@@ -34,8 +34,10 @@ class SuiteProgress : public suites::RunnerObserver {
   /// The finished run's own figures, e.g. "val loss 3.2815  12.34 ms/step"; of a failed run, where its output is.
   using Describe = std::function<std::string(const results::RunRecord&)>;
 
-  /// `jobs`: runs that compute at once.
-  SuiteProgress(DisplayHost host, Describe describe, int jobs = 1);
+  /// `jobs`: runs that compute at once. `sides`: what the runs of each plan are called besides, where there are
+  /// several.
+  SuiteProgress(DisplayHost host, Describe describe, int jobs = 1,
+                std::map<const suites::Plan*, std::string> sides = {});
 
   void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
   void on_pilot(const suites::Plan& plan, const std::string& cell) override;
@@ -67,6 +69,11 @@ class SuiteProgress : public suites::RunnerObserver {
 
   /// Removes the run from the upcoming ones.
   void begin_run(const suites::Plan& plan, const suites::PlannedRun& run);
+  /// "record13 seed 1", "baseline record13 seed 1"
+  std::string label_of(const suites::Plan& plan, const suites::PlannedRun& run) const;
+  /// A permanent line, broken to fit the terminal.
+  void print(const std::string& text);
+  void print_failure(const std::string& head, const std::string& text);
   void redraw(bool is_forced);
   void print_plain_line();
   /// The run whose turn it is; null between runs.
@@ -80,6 +87,7 @@ class SuiteProgress : public suites::RunnerObserver {
   DisplayHost host_;
   Describe describe_;
   int jobs_;
+  std::map<const suites::Plan*, std::string> sides_;
   StatusLines lines_;
   std::size_t total_runs_ = 0;
   std::size_t finished_ = 0;  ///< runs with a result, including reused ones

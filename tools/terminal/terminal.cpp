@@ -2,6 +2,8 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -92,6 +94,32 @@ void StatusLines::clear() {
 
 void write_to_stderr(const std::string& text) {
   core::write_all(STDERR_FILENO, text);  // progress is not worth failing for
+}
+
+std::string broken_to_fit(const std::string& sentence, std::size_t width) {
+  if (display_width(sentence) <= width) return sentence;
+  std::string squeezed;
+  for (const char c : sentence) {
+    if (c != ' ' || squeezed.empty() || squeezed.back() != ' ') squeezed += c;
+  }
+  if (display_width(squeezed) <= width) return squeezed;
+  constexpr std::size_t kIndent = 2, kMinColumns = 20;
+  std::string out;
+  for (const std::string& line : wrap(squeezed, std::max(width, kMinColumns + kIndent) - kIndent))
+    out += (out.empty() ? "" : "\n" + std::string(kIndent, ' ')) + line;
+  return out;
+}
+
+void tell_on_stderr(const std::string& text) {
+  if (!is_terminal(STDERR_FILENO)) return write_to_stderr(text + "\n");
+  const std::size_t width = terminal_width(STDERR_FILENO, 80);
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out += broken_to_fit(text.substr(begin, end - begin), width) + "\n";
+    begin = end + 1;
+  }
+  write_to_stderr(out);
 }
 
 }  // namespace nanobench::tools

@@ -53,4 +53,11 @@ class StatusLines {
 /// Writes to standard error.
 void write_to_stderr(const std::string& text);
 
+/// A sentence that fits `width` columns: broken between words, further lines indented by two. Blanks that align columns
+/// go first.
+std::string broken_to_fit(const std::string& sentence, std::size_t width);
+
+/// Writes lines to standard error, and the end of the last one; on a terminal each broken to fit.
+void tell_on_stderr(const std::string& text);
+
 }  // namespace nanobench::tools

@@ -103,6 +103,29 @@ TEST(Terminal, TablesFitEightyColumnsWithoutBreakingAWord) {
   EXPECT_LE(widest_line(std::string(200, 'n'), std::string(200, 't'), 80), 80U) << "then words are broken";
 }
 
+TEST(Terminal, SaysNothingWhereThereIsNothing) {
+  Document document{.title = ""};
+  Section& section = document.sections.emplace_back();
+  section.facts = {{.key = "a", .title = "known", .cell = text_cell("yes")},
+                   {.key = "b", .title = "unknown", .cell = missing_cell()},
+                   {.key = "c", .title = "of a trainer", .cell = told_unless("external", "external")}};
+  Table table{.id = "t", .columns = {text_column("row", "row"), number_column("mib", "MiB"), number_column("n", "n")}};
+  table.rows = {{text_cell("a"), missing_cell(), count_cell(1)}};
+  section.tables.push_back(table);
+  EXPECT_EQ(render_terminal(document, {.width = 80}), "known  yes\nrow  n\n---  -\na    1\n");
+}
+
+TEST(Terminal, LongWordsCostNoOtherColumnItsWords) {
+  Document document{.title = ""};
+  Table table{.id = "t", .columns = {text_column("arm", "arm")}};
+  for (int i = 0; i < 4; ++i) table.columns.push_back(wide_column("text" + std::to_string(i), "why"));
+  const std::string text = "a p of 0.3";
+  table.rows = {{text_cell("2026-02-03_VeTuned"), text_cell(text), text_cell(text), text_cell(text), text_cell(text)}};
+  document.sections.emplace_back().tables.push_back(table);
+  const std::string rendered = render_terminal(document, {.width = 60});
+  EXPECT_NE(rendered.find("2026-02-03_VeTuned"), std::string::npos) << rendered;
+}
+
 TEST(Terminal, ANameIsNotRepeatedBelowItself) {
   Document document{.title = ""};
   Table table{.id = "t", .columns = {text_column("steps", "steps"), text_column("row", "row")}};

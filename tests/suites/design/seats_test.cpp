@@ -66,6 +66,38 @@ TEST(Seats, WhatIsNoSeatIsRefused) {
   }
 }
 
+void expect_refused(const char* seats, const std::string& words) {
+  try {
+    seats_of(Json::parse(seats));
+    ADD_FAILURE() << seats << " is accepted";
+  } catch (const core::Error& error) {
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST(Seats, NoTwoAreTheSamePlace) {
+  expect_refused(R"([{"processors": [0, 1]}, {"processors": [1]}])", "seat 0 and seat 1 share processor 1");
+  expect_refused(R"([{"env": {"A": "0"}}, {"env": {"A": "1"}}, {"env": {"A": "0"}}])",
+                 "seat 0 and seat 2 are the same place");
+  EXPECT_EQ(seats_of(Json::parse(R"([{"env": {"A": "0"}, "processors": [0]}, {"env": {"A": "0"}, "processors": [1]}])"))
+                .size(),
+            2U);
+}
+
+TEST(Seats, AProcessorThatThereIsNotIsNamed) {
+  Seats seats;
+  seats.places = {{.name = "seat 0", .env = {}, .processors = {core::usable_processors().front().number}}};
+  EXPECT_NO_THROW(check_processors(seats, "s.json"));
+  seats.places.push_back({.name = "seat 1", .env = {}, .processors = {60000}});
+  try {
+    check_processors(seats, "s.json");
+    ADD_FAILURE();
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("s.json: /engine/seats: seat 1 names processor 60000"))
+        << error.what();
+  }
+}
+
 TEST(Seats, ASeedKeepsItsSeat) {
   EXPECT_EQ(seat_of_seed(3, 8), 3U);
   EXPECT_EQ(seat_of_seed(11, 8), 3U);
