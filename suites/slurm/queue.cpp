@@ -17,21 +17,11 @@ using core::ErrorCode;
 constexpr double kPatienceSeconds = 60;
 constexpr std::size_t kMaxTasks = 1'000'000;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
-}
-
 /// Calls `read` with each line that is not blank.
 template <class Read>
 void for_each_line(std::string_view text, Read read) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    if (!line.empty()) read(line);
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
+  for (const std::string_view line : split_lines(text)) {
+    if (!trimmed(line).empty()) read(trimmed(line));
   }
 }
 
