@@ -1,6 +1,7 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -41,8 +42,7 @@ GraphChoice<Graph> recorded(Record&& record) {
     rethrow_internal(error);
     return not_captured<Graph>(error.what());
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    return not_captured<Graph>(text.substr(0, text.find('\n')));
+    return not_captured<Graph>(first_line(error.what_without_backtrace()));
   }
 }
 
