@@ -140,18 +140,13 @@ ablations::Catalogue load_catalogue(const std::string& folder, ablations::Catalo
 }
 
 std::vector<std::string> parts_of(const std::string& option, const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    if (parts.back().empty()) {
-      throw core::Error(core::ErrorCode::kInvalidArgument,
-                        option + " " + text + ": expected names with one comma between them");
-    }
-    start = end + 1;
+  const std::vector<std::string_view> parts = split_at(text, ',');
+  const bool has_gap = std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return part.empty(); });
+  if (parts.empty() || has_gap || text.ends_with(',')) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      option + " " + text + ": expected names with one comma between them");
   }
-  return parts;
+  return {parts.begin(), parts.end()};
 }
 
 void warn_of_shared_processors(int threads) {
@@ -173,15 +168,12 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     return seeds;
   }
   std::unordered_set<std::uint64_t> known;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    seeds.push_back(parse_seed(text.substr(start, end - start), text));
+  for (const std::string_view part : split_at(text, ',')) {
+    seeds.push_back(parse_seed(std::string(part), text));
     if (!known.insert(seeds.back()).second) {
       throw Error(ErrorCode::kInvalidArgument,
                   "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " appears twice");
     }
-    start = end + 1;
   }
   if (seeds.empty()) throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected at least one seed");
   return seeds;
