@@ -190,12 +190,13 @@ std::vector<std::string> cpu_flags() {
 
 /// The code path of the engine's kernels on this machine (also recorded with every run).
 Check check_vector_path() {
-  std::string others;
+  std::vector<std::string> others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::best_cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+    if (path != core::best_cpu_path()) others.emplace_back(core::to_string(path));
   }
   return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::best_cpu_path())) + (others.empty() ? "" : "; also available: " + others),
+          std::string(core::to_string(core::best_cpu_path())) +
+              (others.empty() ? "" : "; also available: " + joined(others)),
           "the kernels of attention, blocks, head and optimisers"};
 }
 

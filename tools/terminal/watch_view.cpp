@@ -134,12 +134,12 @@ std::string states_text(const std::vector<WatchedCell>& cells, std::size_t first
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i < first || i >= end) ++counts[cells[i].state];
   }
-  std::string text;
+  std::vector<std::string> parts;
   for (const CellState state : {CellState::kFailed, CellState::kDiverged, CellState::kRunning, CellState::kDone,
                                 CellState::kQueued, CellState::kWaiting}) {
-    if (counts[state] > 0) text += (text.empty() ? "" : ", ") + std::to_string(counts[state]) + " " + to_string(state);
+    if (counts[state] > 0) parts.push_back(std::to_string(counts[state]) + " " + to_string(state));
   }
-  return text;
+  return joined(parts);
 }
 
 /// The first of `rows` rows to show: one before the running cell, else one before the first waiting cell.
