@@ -44,18 +44,6 @@ Functions load_functions() {
 
 }  // namespace
 
-const char* to_string(DriverCall call) {
-  switch (call) {
-    case DriverCall::kLaunch: return "launches";
-    case DriverCall::kGraphLaunch: return "graph_launches";
-    case DriverCall::kCopy: return "copies";
-    case DriverCall::kFill: return "fills";
-    case DriverCall::kWait: return "waits";
-    case DriverCall::kAllocation: return "allocations";
-  }
-  return "";
-}
-
 std::optional<DriverCall> driver_call_of(std::string_view function) {
   if (function.starts_with("cuLaunchHostFunc")) return std::nullopt;
   if (function.starts_with("cuLaunch")) return DriverCall::kLaunch;

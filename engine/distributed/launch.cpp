@@ -121,13 +121,4 @@ std::string first_slurm_host(const std::string& list) {
   return host + suffix;
 }
 
-const char* to_string(Launcher launcher) {
-  switch (launcher) {
-    case Launcher::kTorchrun: return "torchrun";
-    case Launcher::kMpirun: return "mpirun";
-    case Launcher::kSrun: return "srun";
-  }
-  return "";
-}
-
 }  // namespace nanobench::core

@@ -483,7 +483,7 @@ class Judge {
     const std::string sizes = sizes_text(cell.operation->arms.back().shapes);
     if (metric == claim_.rule->metric) {
       entry_.also.push_back(
-          {sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form), number_of(claim_.rule->form, runs)});
+          {sizes + ": " + metric + " " + enum_name(claim_.rule->form), number_of(claim_.rule->form, runs)});
       return;
     }
     // Another quantity is reported for each arm, because a ratio is useless if it is 0 in one of them.
@@ -500,19 +500,8 @@ class Judge {
 
 }  // namespace
 
-const char* to_string(LedgerVerdict verdict) {
-  switch (verdict) {
-    case LedgerVerdict::kSupported: return "supported";
-    case LedgerVerdict::kContradicted: return "contradicted";
-    case LedgerVerdict::kInconclusive: return "inconclusive";
-    case LedgerVerdict::kNotMeasured: return "not measured";
-    case LedgerVerdict::kNotMeasurable: return "not measurable here";
-  }
-  return "?";
-}
-
 std::string word_of(LedgerVerdict verdict) {
-  std::string word = to_string(verdict);
+  std::string word = enum_name(verdict);
   std::replace(word.begin(), word.end(), ' ', '_');
   return word;
 }

@@ -132,17 +132,6 @@ class Evaluation {
 
 }  // namespace
 
-const char* to_string(GateAnswer answer) {
-  switch (answer) {
-    case GateAnswer::kPass: return "pass";
-    case GateAnswer::kRegression: return "regression";
-    case GateAnswer::kInconclusive: return "inconclusive";
-    case GateAnswer::kIncomplete: return "incomplete";
-    case GateAnswer::kNotComparable: return "not comparable";
-  }
-  return "?";
-}
-
 int exit_code(GateAnswer answer) {
   switch (answer) {
     case GateAnswer::kPass: return core::kExitSuccess;

@@ -46,7 +46,7 @@ const TrendChange* worst_change(const SeriesTrend& item) {
 }
 
 TableCell answer_cell(const Trend& trend, const SeriesTrend& item) {
-  TableCell cell = text_cell(to_string(item.answer));
+  TableCell cell = text_cell(enum_name(item.answer));
   if (const TrendChange* worst = worst_change(item)) {
     cell.detail = change_text(trend, item, *worst);
     if (item.changes.size() > 1)

@@ -294,18 +294,6 @@ void leave_out_parts(Statement& statement) {
 
 }  // namespace
 
-const char* name_of(ScriptPart part) {
-  switch (part) {
-    case ScriptPart::kComments: return "comments";
-    case ScriptPart::kAnnotations: return "annotations";
-    case ScriptPart::kRunNames: return "run names";
-    case ScriptPart::kSeeds: return "seeds";
-    case ScriptPart::kIntervals: return "intervals";
-    case ScriptPart::kMessages: break;
-  }
-  return "messages";
-}
-
 ScriptIdentity identify_script(std::string_view python) {
   if (python.size() > kMaxScript) return {.code = core::digest_of(python), .parts = {}};
   std::string code;

@@ -208,7 +208,7 @@ class ClaimMatrix {
   void require_other_kernels(const ClaimCell& cell) const {
     if (cell.kernels != builder_.suite().kernels) return;
     throw Error(ErrorCode::kUnavailable,
-                std::string("every run has ") + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels");
+                "every run has " + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels");
   }
 
   /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.

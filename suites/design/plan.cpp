@@ -317,7 +317,7 @@ namespace {
 /// What every completed run stores that measured this.
 std::string tag_of(core::AskedMetric metric) {
   if (metric == core::AskedMetric::kHealth) return results::kGradientNorm;
-  return results::kValPrefix + std::string(enum_name(metric));
+  return results::kValPrefix + enum_name(metric);
 }
 
 }  // namespace

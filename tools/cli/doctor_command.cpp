@@ -170,8 +170,8 @@ Check check_kernels() {
   const auto parts = [](core::KernelDevice device) {
     std::vector<std::string> names;
     for (const core::KernelRow& row : core::kernel_table())
-      if (row.device == device) names.emplace_back(core::to_string(row.part));
-    return std::string(core::to_string(device)) + ": " + joined(names);
+      if (row.device == device) names.emplace_back(enum_name(row.part));
+    return enum_name(device) + ": " + joined(names);
   };
   return {"kernels", "engine's kernels", "ok", parts(core::KernelDevice::kCpu) + "; " + parts(core::KernelDevice::kGpu),
           "speed; the settings that each kernel needs are in docs/kernels.md"};
@@ -192,11 +192,10 @@ std::vector<std::string> cpu_flags() {
 Check check_vector_path() {
   std::vector<std::string> others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::best_cpu_path()) others.emplace_back(core::to_string(path));
+    if (path != core::best_cpu_path()) others.emplace_back(enum_name(path));
   }
   return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::best_cpu_path())) +
-              (others.empty() ? "" : "; also available: " + joined(others)),
+          enum_name(core::best_cpu_path()) + (others.empty() ? "" : "; also available: " + joined(others)),
           "the kernels of attention, blocks, head and optimisers"};
 }
 
@@ -205,7 +204,7 @@ Check check_bfloat16_path() {
   const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
   return {"bfloat16", "bfloat16 path", "ok",
           path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
-                                                : core::to_string(path),
+                                                : enum_name(path),
           "matrix products and Newton-Schulz iterations of settings in bfloat16"};
 }
 

@@ -125,7 +125,7 @@ StyledLine row_of(const WatchedCell& cell, const Layout& layout) {
                             cell.state == CellState::kRunning ? Style::kBold : Style::kPlain);
   const bool says_more = cell.state == CellState::kFailed || cell.state == CellState::kDiverged;
   // The reason begins with the seed and the outcome.
-  return line.add(says_more && !cell.reason.empty() ? cell.reason : to_string(cell.state), style);
+  return line.add(says_more && !cell.reason.empty() ? cell.reason : enum_name(cell.state), style);
 }
 
 /// "9 done, 3 waiting"
@@ -137,7 +137,7 @@ std::string states_text(const std::vector<WatchedCell>& cells, std::size_t first
   std::vector<std::string> parts;
   for (const CellState state : {CellState::kFailed, CellState::kDiverged, CellState::kRunning, CellState::kDone,
                                 CellState::kQueued, CellState::kWaiting}) {
-    if (counts[state] > 0) parts.push_back(std::to_string(counts[state]) + " " + to_string(state));
+    if (counts[state] > 0) parts.push_back(std::to_string(counts[state]) + " " + enum_name(state));
   }
   return joined(parts);
 }
