@@ -69,8 +69,8 @@ class Evaluation {
         if (run.disturbance) disturbed_.push_back(replicate_text(side, cell, run) + ": " + *run.disturbance);
         continue;
       }
-      has_failures_ = has_failures_ || run.outcome != "diverged" || side == "baseline";
-      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome +
+      has_failures_ = has_failures_ || run.outcome != core::RunOutcome::kDiverged || side == "baseline";
+      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome_text() +
                                  (run.message.empty() ? "" : ": " + run.message));
     }
   }
