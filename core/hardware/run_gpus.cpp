@@ -20,7 +20,7 @@ namespace nanobench::core {
 namespace {
 
 /// Indices of the packed numbers; ranges take three each.
-enum Place : std::size_t {
+enum PackedPlace : std::size_t {
   kProcess,
   kPid,
   kHost,

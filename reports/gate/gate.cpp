@@ -17,9 +17,9 @@ std::string replicate_text(const std::string& side, const ArmCell& cell, const A
   return side + ", " + cell.label + ", seed " + std::to_string(run.seed);
 }
 
-class Evaluation {
+class GateEvaluation {
  public:
-  Evaluation(const Arm& baseline, const Arm& candidate, const GatePolicy& policy, const GateSetting& setting)
+  GateEvaluation(const Arm& baseline, const Arm& candidate, const GatePolicy& policy, const GateSetting& setting)
       : comparability_(baseline, candidate, setting) {
     result_.baseline = baseline;
     result_.candidate = candidate;
@@ -145,7 +145,7 @@ int exit_code(GateAnswer answer) {
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,
                          const GateSetting& setting) {
-  return Evaluation(baseline, candidate, policy, setting).run();
+  return GateEvaluation(baseline, candidate, policy, setting).run();
 }
 
 }  // namespace nanobench::reports

@@ -32,9 +32,9 @@ std::size_t widest_word(const std::string& text) {
 }
 
 /// How one table is laid out: which columns, how wide, details beside or below.
-class Layout {
+class TableLayout {
  public:
-  Layout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
+  TableLayout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
     std::iota(shown_.begin(), shown_.end(), std::size_t{0});
     do {
       for (const Squeeze squeeze : {Squeeze::kNone, Squeeze::kStacks}) {
@@ -282,7 +282,7 @@ void add_section(std::string& out, const Section& section, const TerminalStyle& 
   remarks.add(out, section.bullets);
   for (const Table& table : section.tables) {
     if (!table.title.empty()) out += "\n" + remarks.styled(kBold, printable(table.title)) + "\n";
-    out += Layout(table, style.width).text(style.width, style.has_color);
+    out += TableLayout(table, style.width).text(style.width, style.has_color);
   }
   remarks.add_reading(out, section.reading);
 }

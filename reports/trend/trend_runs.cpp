@@ -22,9 +22,9 @@ std::optional<double> positive(const std::optional<double>& value) {
   return value && std::isfinite(*value) && *value > 0.0 ? value : std::nullopt;
 }
 
-class Reader {
+class TrendReader {
  public:
-  explicit Reader(const results::Store& store) : store_(store) {}
+  explicit TrendReader(const results::Store& store) : store_(store) {}
 
   void add(const RunRecord& run, const std::string& cell) {
     if (!seen_.emplace(run.id, cell).second) return;
@@ -158,7 +158,7 @@ std::optional<double> value_of(const TrendRun& run, TrendMetric metric) {
 }
 
 std::vector<TrendRun> read_trend_runs(const results::Store& store, const std::string& suite) {
-  Reader reader(store);
+  TrendReader reader(store);
   for (const results::PlanRecord& plan : store.plans()) {
     if (plan.suite != suite) continue;
     for (const results::PlanLine& line : plan.lines) {

@@ -72,15 +72,15 @@ std::vector<std::size_t> widths_of(const std::vector<WatchedCell>& cells, const 
   return widths;
 }
 
-struct Layout {
+struct CellsLayout {
   Columns columns;
   std::vector<std::size_t> widths;
   bool is_utf8 = true;
 };
 
 /// The most that fits; labels are cut before times are dropped.
-Layout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool is_utf8) {
-  Layout layout;
+CellsLayout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool is_utf8) {
+  CellsLayout layout;
   for (const Columns& columns : kChoices) {
     layout = {columns, widths_of(cells, columns, is_utf8), is_utf8};
     std::size_t needed = kShortestState;
@@ -107,7 +107,7 @@ Style style_of(CellState state) {
   return Style::kPlain;
 }
 
-StyledLine line_of(const std::vector<std::string>& texts, const Layout& layout, Style style) {
+StyledLine line_of(const std::vector<std::string>& texts, const CellsLayout& layout, Style style) {
   StyledLine line;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string text = cut_to(texts[i], layout.widths[i], layout.is_utf8);
@@ -119,7 +119,7 @@ StyledLine line_of(const std::vector<std::string>& texts, const Layout& layout, 
   return line.add(std::string(kGap, ' '));
 }
 
-StyledLine row_of(const WatchedCell& cell, const Layout& layout) {
+StyledLine row_of(const WatchedCell& cell, const CellsLayout& layout) {
   const Style style = style_of(cell.state);
   StyledLine line = line_of(texts_of(cell, layout.columns, layout.is_utf8), layout,
                             cell.state == CellState::kRunning ? Style::kBold : Style::kPlain);
@@ -160,7 +160,7 @@ std::vector<StyledLine> cell_lines(const std::vector<WatchedCell>& cells, std::s
                                    bool is_utf8) {
   std::vector<StyledLine> lines;
   if (height > 0 && height < 2) return lines;
-  const Layout layout = layout_for(cells, width, is_utf8);
+  const CellsLayout layout = layout_for(cells, width, is_utf8);
   lines.push_back(line_of(titles_of(layout.columns), layout, Style::kDim).add("state", Style::kDim));
   const bool is_whole = height == 0 || cells.size() < height;
   const std::size_t rows = is_whole ? cells.size() : height - 2;
