@@ -306,7 +306,7 @@ class Judge {
       case MeasureKind::kBenchmark:
       case MeasureKind::kNone: break;
     }
-    return entry_.by == "counted" ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
+    return is_counted_ ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
   }
 
   void not_measurable(const std::string& why) {
@@ -346,6 +346,7 @@ class Judge {
 
   void count() {
     if (ablations::needs_runs(claim_)) return measure();
+    is_counted_ = true;
     entry_.by = "counted";
     entry_.scale = "official";
     try {
@@ -469,9 +470,10 @@ class Judge {
     if (cell.is_exact && number.value) number.is_exact = true;
     std::size_t repetitions = 0;
     for (const OperationRepetitions& run : runs) repetitions += std::max(run.before.size(), run.after.size());
-    entry_.by = cell.is_exact ? "counted"
-                              : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
-                                    nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
+    is_counted_ = cell.is_exact;
+    entry_.by = is_counted_ ? "counted"
+                            : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
+                                  nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
     return number;
   }
 
@@ -496,6 +498,7 @@ class Judge {
   const Claim& claim_;
   const ClaimEvidence& evidence_;
   LedgerEntry entry_;
+  bool is_counted_ = false;  ///< the number was counted, so that no seed or repetition changes it
 };
 
 }  // namespace

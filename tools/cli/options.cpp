@@ -202,13 +202,10 @@ ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts)
 }
 
 Format parse_format(const std::string& name) {
-  if (name == "table") return Format::kTable;
-  if (name == "md" || name == "markdown") return Format::kMarkdown;
-  if (name == "html") return Format::kHtml;
-  if (name == "json") return Format::kJson;
-  if (name == "csv") return Format::kCsv;
+  if (name == "md") return Format::kMarkdown;
+  if (const std::optional<Format> format = enum_value<Format>(name)) return *format;
   throw Error(ErrorCode::kInvalidArgument, "--format " + name + ": expected table, md, html, json or csv" +
-                                               core::suggestion(name, {"table", "markdown", "html", "json", "csv"}));
+                                               core::suggestion(name, enum_names<Format>()));
 }
 
 std::optional<Format> format_of_file(const std::filesystem::path& file) {

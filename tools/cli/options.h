@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/base/enum_names.h"
 #include "core/protocol/run_choices.h"
 #include "reports/document/document.h"
 
@@ -54,6 +55,8 @@ ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts)
 
 /// The format in which a document is printed.
 enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };
+NB_ENUM_NAMES(Format, {Format::kTable, "table"}, {Format::kMarkdown, "markdown"}, {Format::kHtml, "html"},
+              {Format::kJson, "json"}, {Format::kCsv, "csv"});
 /// Throws Error{kInvalidArgument} with the nearest name.
 Format parse_format(const std::string& name);
 /// From the extension: .md, .html, .json, .csv; nullopt for others.
