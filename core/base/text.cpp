@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -173,6 +174,13 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 
 std::vector<std::string_view> split_lines(std::string_view text) {
   return split_at(text, '\n');
+}
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool is_count = error == std::errc() && end == text.data() + text.size() && !text.starts_with('-');
+  return is_count ? std::optional(count) : std::nullopt;
 }
 
 std::string lower_case(std::string text) {

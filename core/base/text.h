@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -62,6 +63,9 @@ std::vector<std::string_view> split_at(std::string_view text, char separator);
 std::vector<std::string_view> split_lines(std::string_view text);
 void split_at(std::same_as<std::string> auto&& temporary, char separator) = delete;
 void split_lines(std::same_as<std::string> auto&& temporary) = delete;
+
+/// The number if all of `text` is one of 0 or more, without a sign; else nullopt, also if it is too large.
+std::optional<std::int64_t> parse_count(std::string_view text);
 
 /// ASCII letters in lower case, everything else as it is.
 std::string lower_case(std::string text);

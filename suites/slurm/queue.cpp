@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -38,13 +37,6 @@ std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
   return fields;
 }
 
-/// The number if all of `text` is one, else nullopt.
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
 bool is_state_word(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
@@ -64,8 +56,8 @@ std::vector<QueuedTask> parse_queue(std::string_view text) {
   for_each_line(text, [&](std::string_view line) {
     std::vector<std::string> fields = fields_of(line, 5);
     if (fields.size() != 5 || tasks.size() >= kMaxTasks) return;
-    const std::optional<std::int64_t> index = number_of(fields[1]);
-    if (!number_of(fields[0]) || !index || !is_state_word(fields[2])) return;
+    const std::optional<std::int64_t> index = parse_count(fields[1]);
+    if (!parse_count(fields[0]) || !index || !is_state_word(fields[2])) return;
     tasks.push_back({fields[0], *index, fields[2], fields[3], fields[4]});
   });
   return tasks;
@@ -83,7 +75,7 @@ std::vector<Partition> parse_partitions(std::string_view text) {
     }
     std::string cpus = fields[1];
     if (!cpus.empty() && cpus.back() == '+') cpus.pop_back();  // "8+": nodes with 8 and with more
-    const std::optional<std::int64_t> count = number_of(cpus);
+    const std::optional<std::int64_t> count = parse_count(cpus);
     if (!count || *count < 1 || *count > 65536) return;
     found.cpus = static_cast<int>(*count);
     const auto known = std::find_if(partitions.begin(), partitions.end(),

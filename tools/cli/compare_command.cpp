@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/gate_options.h"
@@ -100,7 +101,7 @@ CompareInput side_of_database(const std::string& file, const std::string& suite)
 }
 
 CompareInput side_of_plan(const Store& store, const std::string& text) {
-  const std::optional<std::int64_t> number = whole_number(text.substr(std::string(kPlanPrefix).size()));
+  const std::optional<std::int64_t> number = parse_count(text.substr(std::string(kPlanPrefix).size()));
   if (!number) throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with the number of a plan");
   const PlanRecord plan = store.plan(*number);
   return {.arm = reports::read_arm(store, plan, text), .plan_id = plan.id};
@@ -127,7 +128,7 @@ CompareInput read_side(const Store& store, const std::string& text, const std::s
     for (const results::PlanCell& cell : plan->cells) labels.push_back(cell.label);
     if (std::find(labels.begin(), labels.end(), text) != labels.end()) return side_of_cell(store, *plan, text);
   }
-  if (const auto run = whole_number(text); run && text.size() < kMinRevision)
+  if (const auto run = parse_count(text); run && text.size() < kMinRevision)
     return {.arm = reports::read_arm(store, {store.run(*run)}, "run " + text), .plan_id = std::nullopt};
   if (std::filesystem::is_regular_file(text)) return side_of_database(text, suite);
   if (is_revision(text) && plan) {

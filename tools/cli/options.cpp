@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <unordered_set>
 
@@ -27,14 +26,13 @@ constexpr std::size_t kPipeColumns = 200;  ///< without a terminal, every column
 constexpr std::uint64_t kMaxSeeds = 10000;
 
 std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value > INT64_MAX) {
+  const std::optional<std::int64_t> value = parse_count(text);
+  if (!value) {
     throw Error(ErrorCode::kInvalidArgument, "--seeds " + whole +
                                                  ": expected a number of seeds such as 3, or a list such as 1,2,5; \"" +
                                                  text + "\" is not a whole number");
   }
-  return value;
+  return static_cast<std::uint64_t>(*value);
 }
 
 }  // namespace
@@ -177,13 +175,6 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   }
   if (seeds.empty()) throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected at least one seed");
   return seeds;
-}
-
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && !text.starts_with('-');
-  return is_number ? std::optional(id) : std::nullopt;
 }
 
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts) {

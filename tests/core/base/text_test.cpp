@@ -47,6 +47,14 @@ TEST(Text, PartsLinesAndBlanks) {
   EXPECT_EQ(trimmed("--a-", "-"), "a");
 }
 
+TEST(Text, CountsAreDigitsAlone) {
+  EXPECT_EQ(parse_count("0"), 0);
+  EXPECT_EQ(parse_count("007"), 7);
+  EXPECT_EQ(parse_count("9223372036854775807"), 9223372036854775807);
+  for (const char* text : {"", "-1", "-0", "+1", " 1", "1 ", "1.0", "0x1", "one", "9223372036854775808"})
+    EXPECT_EQ(parse_count(text), std::nullopt) << text;
+}
+
 TEST(Text, LettersAndDigits) {
   EXPECT_EQ(lower_case("ReadMe_1 Ä"), "readme_1 Ä");
   EXPECT_EQ(without_digits("step 12 of 300: 4x"), "step  of : x");
