@@ -11,16 +11,6 @@
 
 namespace nanobench::ablations {
 
-NB_ENUM_NAMES(MeasureKind, {MeasureKind::kCells, "cells"}, {MeasureKind::kBenchmark, "benchmark"},
-              {MeasureKind::kCounter, "counter"}, {MeasureKind::kConfig, "config"},
-              {MeasureKind::kPublishedLog, "published_log"}, {MeasureKind::kNone, "none"});
-NB_ENUM_NAMES(PublishedEvidence::Verdict, {PublishedEvidence::Verdict::kSupported, "supported"},
-              {PublishedEvidence::Verdict::kContradicted, "contradicted"},
-              {PublishedEvidence::Verdict::kSilent, "silent"});
-NB_ENUM_NAMES(ClaimQuantity::Change, {ClaimQuantity::Change::kDecrease, "decrease"},
-              {ClaimQuantity::Change::kIncrease, "increase"}, {ClaimQuantity::Change::kLevel, "level"},
-              {ClaimQuantity::Change::kFromTo, "from_to"});
-
 namespace {
 
 using core::Json;
@@ -32,14 +22,6 @@ constexpr double kMaxPublished = 1e18;
 
 /// Sizes that a benchmark may name: tokens, heads, head width, model width, vocabulary, matrix, window, documents.
 constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "window_tokens", "document_tokens"};
-
-template <NamedEnum Enum>
-const char* name_in_table(Enum value) {
-  for (const auto& [candidate, name] : enum_table(Enum{})) {
-    if (candidate == value) return name.data();
-  }
-  return "?";
-}
 
 std::string sentence(JsonObject& object, const std::string& key) {
   std::string text = object.string(key);
@@ -176,8 +158,8 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
     for (const ClaimMetric& candidate : claim_metrics()) {
       if (candidate.kind == measure.kind) known.emplace_back(candidate.name);
     }
-    fail("/rule/metric", std::string(to_string(measure.kind)) + " has no metric \"" + rule.metric + "\"" +
-                             core::suggestion(rule.metric, known));
+    fail("/rule/metric",
+         enum_name(measure.kind) + " has no metric \"" + rule.metric + "\"" + core::suggestion(rule.metric, known));
   }
   if (metric->is_of_pair != (rule.form == RuleForm::kPair)) {
     fail("/rule/of", metric->is_of_pair ? rule.metric + " compares the two arms itself; expected \"pair\""
@@ -186,7 +168,7 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
   const auto check_arm = [&](const char* key, bool is_there, bool is_used) {
     if (is_there == is_used) return;
     fail(is_used ? "/measure" : std::string("/measure/") + key,
-         std::string("the rule's form \"") + to_string(rule.form) +
+         std::string("the rule's form \"") + enum_name(rule.form) +
              (is_used ? "\" needs the arm \"" + std::string(key) + "\"" : "\" does not use this arm; remove it"));
   };
   check_arm("before", measure.before.has_value(), rule.needs_before());
@@ -199,8 +181,8 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
   check_member("whole", measure.whole.has_value(), "share_of_saved_time");
   for (const ClaimVerdict verdict : {ClaimVerdict::kSupported, ClaimVerdict::kContradicted}) {
     if (!example_value(rule, metric->range, verdict)) {
-      fail("/rule/within", std::string("no possible measurement is ") + to_string(verdict) +
-                               " by this; a rule must be able to hold and to fail");
+      fail("/rule/within",
+           "no possible measurement is " + enum_name(verdict) + " by this; a rule must be able to hold and to fail");
     }
   }
 }
@@ -315,18 +297,6 @@ constexpr ClaimMetric kMetrics[] = {
 };
 
 }  // namespace
-
-const char* to_string(ClaimQuantity::Change change) {
-  return name_in_table(change);
-}
-
-const char* to_string(MeasureKind kind) {
-  return name_in_table(kind);
-}
-
-const char* to_string(PublishedEvidence::Verdict verdict) {
-  return name_in_table(verdict);
-}
 
 Claim read_claim(const Json& json, const std::string& source) {
   JsonObject object(json, source);

@@ -14,6 +14,7 @@
 
 #include "ablations/claim_rule.h"
 #include "ablations/record.h"
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 #include "core/protocol/run_choices.h"
 
@@ -27,8 +28,9 @@ struct ClaimQuantity {
   std::string unit;  ///< "percent", "ms", "times", ...
   enum class Change { kDecrease, kIncrease, kLevel, kFromTo } change = Change::kLevel;
 };
-
-const char* to_string(ClaimQuantity::Change change);
+NB_ENUM_NAMES(ClaimQuantity::Change, {ClaimQuantity::Change::kDecrease, "decrease"},
+              {ClaimQuantity::Change::kIncrease, "increase"}, {ClaimQuantity::Change::kLevel, "level"},
+              {ClaimQuantity::Change::kFromTo, "from_to"});
 
 enum class MeasureKind {
   kCells,         ///< training runs of the arms
@@ -38,8 +40,9 @@ enum class MeasureKind {
   kPublishedLog,  ///< the arms' published figures
   kNone,          ///< not measurable here; `why` gives the reason
 };
-
-const char* to_string(MeasureKind kind);
+NB_ENUM_NAMES(MeasureKind, {MeasureKind::kCells, "cells"}, {MeasureKind::kBenchmark, "benchmark"},
+              {MeasureKind::kCounter, "counter"}, {MeasureKind::kConfig, "config"},
+              {MeasureKind::kPublishedLog, "published_log"}, {MeasureKind::kNone, "none"});
 
 /// One side of a measurement. Which members count depends on the kind.
 struct MeasureArm {
@@ -75,8 +78,9 @@ struct PublishedEvidence {
   std::optional<double> value;  ///< on the rule's scale, if the sources give it and no record's figures do
   std::string source;           ///< where to look it up
 };
-
-const char* to_string(PublishedEvidence::Verdict verdict);
+NB_ENUM_NAMES(PublishedEvidence::Verdict, {PublishedEvidence::Verdict::kSupported, "supported"},
+              {PublishedEvidence::Verdict::kContradicted, "contradicted"},
+              {PublishedEvidence::Verdict::kSilent, "silent"});
 
 struct Claim {
   std::string id;        ///< the file's stem

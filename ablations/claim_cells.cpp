@@ -37,7 +37,7 @@ ClaimCell training_cell(const MeasureArm& arm, std::optional<std::int64_t> proce
     link = ", ";
   }
   if (processes) cell.label += " in " + std::to_string(*processes) + " processes";
-  if (arm.kernels) cell.label += std::string(" by ") + enum_name(*arm.kernels) + " kernels";
+  if (arm.kernels) cell.label += " by " + enum_name(*arm.kernels) + " kernels";
   return cell;
 }
 

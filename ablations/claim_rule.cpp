@@ -11,10 +11,6 @@
 
 namespace nanobench::ablations {
 
-NB_ENUM_NAMES(RuleForm, {RuleForm::kBefore, "before"}, {RuleForm::kAfter, "after"},
-              {RuleForm::kAfterOverBefore, "after/before"}, {RuleForm::kBeforeOverAfter, "before/after"},
-              {RuleForm::kAfterMinusBefore, "after-before"}, {RuleForm::kPair, "pair"});
-
 namespace {
 
 using core::Json;
@@ -97,22 +93,6 @@ std::string interval_text(const RuleInterval& interval) {
 
 }  // namespace
 
-const char* to_string(RuleForm form) {
-  for (const auto& [candidate, name] : enum_table(form)) {
-    if (candidate == form) return name.data();
-  }
-  return "?";
-}
-
-const char* to_string(ClaimVerdict verdict) {
-  switch (verdict) {
-    case ClaimVerdict::kSupported: return "supported";
-    case ClaimVerdict::kContradicted: return "contradicted";
-    case ClaimVerdict::kInconclusive: return "inconclusive";
-  }
-  return "?";
-}
-
 double combined(RuleForm form, double before, double after) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   switch (form) {
@@ -171,7 +151,7 @@ ClaimRule read_claim_rule(JsonObject object) {
 }
 
 std::string describe(const ClaimRule& rule) {
-  std::string text = rule.metric + ", " + (rule.form == RuleForm::kPair ? "of the pair" : to_string(rule.form)) + ": ";
+  std::string text = rule.metric + ", " + (rule.form == RuleForm::kPair ? "of the pair" : enum_name(rule.form)) + ": ";
   for (std::size_t i = 0; i < rule.within.size(); ++i) text += (i == 0 ? "" : ", or ") + interval_text(rule.within[i]);
   if (rule.tolerance > 0) text += "; contradicted only by more than " + number_text(rule.tolerance) + " outside";
   return text;

@@ -9,19 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 
 namespace nanobench::ablations {
 
+/// kPair: the metric itself compares the two arms.
 enum class RuleForm { kBefore, kAfter, kAfterOverBefore, kBeforeOverAfter, kAfterMinusBefore, kPair };
-
-/// "after/before", ...; kPair ("pair"): the metric itself compares the two arms.
-const char* to_string(RuleForm form);
+NB_ENUM_NAMES(RuleForm, {RuleForm::kBefore, "before"}, {RuleForm::kAfter, "after"},
+              {RuleForm::kAfterOverBefore, "after/before"}, {RuleForm::kBeforeOverAfter, "before/after"},
+              {RuleForm::kAfterMinusBefore, "after-before"}, {RuleForm::kPair, "pair"});
 
 /// kInconclusive also stands for a number that is NaN.
 enum class ClaimVerdict { kSupported, kContradicted, kInconclusive };
 
-const char* to_string(ClaimVerdict verdict);
+NB_ENUM_NAMES(ClaimVerdict, {ClaimVerdict::kSupported, "supported"}, {ClaimVerdict::kContradicted, "contradicted"},
+              {ClaimVerdict::kInconclusive, "inconclusive"});
 
 /// Closed; an absent end extends to infinity. At least one end is present.
 struct RuleInterval {

@@ -8,8 +8,6 @@
 
 namespace nanobench::ablations {
 
-NB_ENUM_NAMES(FeatureKind, {FeatureKind::kNumerics, "numerics"}, {FeatureKind::kSystems, "systems"});
-
 namespace {
 
 using core::Json;
@@ -136,10 +134,6 @@ void read_not_applicable(JsonObject& object, Feature& feature) {
 }
 
 }  // namespace
-
-const char* to_string(FeatureKind kind) {
-  return kind == FeatureKind::kSystems ? "systems" : "numerics";
-}
 
 bool FeatureRelation::concerns(const std::string& own_value) const {
   return when.empty() || contains(when, own_value);

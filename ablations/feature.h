@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 
 namespace nanobench::ablations {
 
 /// kNumerics: the loss trajectory changes. kSystems: it must stay bit-identical at the same thread count.
 enum class FeatureKind { kNumerics, kSystems };
-
-const char* to_string(FeatureKind kind);
+NB_ENUM_NAMES(FeatureKind, {FeatureKind::kNumerics, "numerics"}, {FeatureKind::kSystems, "systems"});
 
 struct FeatureValue {
   std::string name;

@@ -15,9 +15,9 @@ std::size_t second_levels(const DesignCell& cell) {
   return static_cast<std::size_t>(std::count_if(cell.begin(), cell.end(), [](std::size_t level) { return level > 0; }));
 }
 
-class Screening {
+class ScreeningDesign {
  public:
-  Screening(std::size_t factors, const TurnFactor& turn)
+  ScreeningDesign(std::size_t factors, const TurnFactor& turn)
       : factors_(factors), turn_(turn), uses_(factors, 0), random_(factors) {
     add(DesignCell(factors, 0));
   }
@@ -81,7 +81,7 @@ std::size_t screening_size(std::size_t factors) {
 }
 
 std::vector<DesignCell> screening_cells(std::size_t factors, std::size_t cells, const TurnFactor& turn) {
-  return Screening(factors, turn).cells(cells);
+  return ScreeningDesign(factors, turn).cells(cells);
 }
 
 }  // namespace nanobench::ablations

@@ -21,7 +21,7 @@ constexpr const char* kScaleOfLogs = "as logged";  // plans of imported logs hav
 constexpr std::size_t kMaxPlaces = 10;             // named per rule; all are counted
 
 /// A constraint between rows. The query returns the places that violate it.
-struct Rule {
+struct StoreRule {
   const char* name;
   const char* text;
   const char* sql;
@@ -36,52 +36,57 @@ std::string with_own_runs(const char* sql) {
 }
 
 constexpr std::array kRules = {
-    Rule{"final_loss", "A completed run that trained has a final validation loss.",
-         "SELECT 'run ' || id FROM runs WHERE outcome = 'completed' AND engine NOT IN ('command', 'evaluation') AND "
-         "final_val_loss IS NULL"},
-    Rule{"complete_steps", "A completed run has the loss of each of its steps.",
-         "SELECT 'run ' || id || ': ' || n || ' of ' || steps FROM (SELECT id, steps, (SELECT count(*) FROM samples "
-         "WHERE run_id = own.id AND metric = 'train/loss') AS n FROM own) WHERE n IS NOT steps"},
-    Rule{
+    StoreRule{
+        "final_loss", "A completed run that trained has a final validation loss.",
+        "SELECT 'run ' || id FROM runs WHERE outcome = 'completed' AND engine NOT IN ('command', 'evaluation') AND "
+        "final_val_loss IS NULL"},
+    StoreRule{
+        "complete_steps", "A completed run has the loss of each of its steps.",
+        "SELECT 'run ' || id || ': ' || n || ' of ' || steps FROM (SELECT id, steps, (SELECT count(*) FROM samples "
+        "WHERE run_id = own.id AND metric = 'train/loss') AS n FROM own) WHERE n IS NOT steps"},
+    StoreRule{
         "timed_steps", "A completed run has the training clock of each of its timed steps.",
         "SELECT 'run ' || id || ': ' || n || ' of ' || timed_steps FROM (SELECT id, timed_steps, (SELECT count(*) FROM "
         "samples WHERE run_id = own.id AND metric = 'train/clock_ms') AS n FROM own) WHERE n IS NOT timed_steps"},
-    Rule{
+    StoreRule{
         "last_validation", "A completed run's final loss is that of its last validation.",
         "SELECT 'run ' || id || ': ' || ifnull(final_val_loss, 'none') || ', last validation ' || ifnull(last, 'none') "
         "FROM (SELECT id, final_val_loss, (SELECT value FROM samples WHERE run_id = own.id AND metric = 'val/loss' "
         "ORDER BY step DESC LIMIT 1) AS last FROM own) WHERE last IS NOT final_val_loss"},
-    Rule{
+    StoreRule{
         "train_ms", "A run's training clock is that after its last timed step.",
         "SELECT 'run ' || id || ': ' || train_ms || ' ms, after the last step ' || last FROM (SELECT id, train_ms, "
         "(SELECT value FROM samples WHERE run_id = own.id AND metric = 'train/clock_ms' ORDER BY step DESC LIMIT 1) AS "
         "last FROM own WHERE engine = 'nanobench-train') WHERE abs(train_ms - last) > 1e-6 * train_ms"},
-    Rule{"plan_lines", "A plan's line is answered by a run of the same digest.",
-         "SELECT 'plan ' || plan_lines.plan_id || ', line ' || plan_lines.position || ': run ' || runs.id FROM "
-         "plan_lines JOIN runs ON runs.id = plan_lines.run_id WHERE runs.digest <> plan_lines.digest"},
-    Rule{"baseline_suite", "A baseline is of its plan's suite.",
-         "SELECT 'baseline ' || baselines.name FROM baselines JOIN plans ON plans.id = baselines.plan_id WHERE "
-         "plans.suite <> baselines.suite"},
-    Rule{"run_json", "A run's configuration is a JSON object.",
-         "SELECT 'run ' || id FROM runs WHERE CASE WHEN json_valid(config) THEN json_type(config) <> 'object' ELSE "
-         "TRUE END"},
-    Rule{
+    StoreRule{"plan_lines", "A plan's line is answered by a run of the same digest.",
+              "SELECT 'plan ' || plan_lines.plan_id || ', line ' || plan_lines.position || ': run ' || runs.id FROM "
+              "plan_lines JOIN runs ON runs.id = plan_lines.run_id WHERE runs.digest <> plan_lines.digest"},
+    StoreRule{"baseline_suite", "A baseline is of its plan's suite.",
+              "SELECT 'baseline ' || baselines.name FROM baselines JOIN plans ON plans.id = baselines.plan_id WHERE "
+              "plans.suite <> baselines.suite"},
+    StoreRule{
+        "run_json", "A run's configuration is a JSON object.",
+        "SELECT 'run ' || id FROM runs WHERE CASE WHEN json_valid(config) THEN json_type(config) <> 'object' ELSE "
+        "TRUE END"},
+    StoreRule{
         "environment_json", "An environment's facts are a JSON object of strings.",
         "SELECT 'environment ' || id FROM environments WHERE CASE WHEN NOT json_valid(facts) THEN TRUE WHEN "
         "json_type(facts) <> 'object' THEN TRUE ELSE EXISTS (SELECT 1 FROM json_each(facts) AS fact WHERE fact.type <> "
         "'text') END"},
-    Rule{"plan_json", "A plan's cells, messages and command line are JSON lists.",
-         "SELECT 'plan ' || id FROM plans WHERE CASE WHEN json_valid(cells) AND json_valid(messages) AND "
-         "json_valid(argv) THEN json_type(cells) <> 'array' OR json_type(messages) <> 'array' OR json_type(argv) <> "
-         "'array' ELSE TRUE END"},
-    Rule{"times", "Times of day are written as 2026-01-31T23:59:59.123Z.",
-         "SELECT 'run ' || id || ': ' || started_at FROM runs WHERE julianday(started_at) IS NULL OR started_at NOT "
-         "GLOB "
-         "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:*Z' OR (finished_at IS NOT NULL AND "
-         "julianday(finished_at) IS NULL)"},
-    Rule{"order_of_times", "A run ends after it started.",
-         "SELECT 'run ' || id || ': from ' || started_at || ' to ' || finished_at FROM runs WHERE finished_at < "
-         "started_at"}};
+    StoreRule{
+        "plan_json", "A plan's cells, messages and command line are JSON lists.",
+        "SELECT 'plan ' || id FROM plans WHERE CASE WHEN json_valid(cells) AND json_valid(messages) AND "
+        "json_valid(argv) THEN json_type(cells) <> 'array' OR json_type(messages) <> 'array' OR json_type(argv) <> "
+        "'array' ELSE TRUE END"},
+    StoreRule{
+        "times", "Times of day are written as 2026-01-31T23:59:59.123Z.",
+        "SELECT 'run ' || id || ': ' || started_at FROM runs WHERE julianday(started_at) IS NULL OR started_at NOT "
+        "GLOB "
+        "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:*Z' OR (finished_at IS NOT NULL AND "
+        "julianday(finished_at) IS NULL)"},
+    StoreRule{"order_of_times", "A run ends after it started.",
+              "SELECT 'run ' || id || ': from ' || started_at || ' to ' || finished_at FROM runs WHERE finished_at < "
+              "started_at"}};
 
 void keep_if_broken(StoreCheck& check, StoreProblem problem) {
   if (problem.count > 0) check.problems.push_back(std::move(problem));
@@ -115,7 +120,7 @@ void check_foreign_keys(Database& database, StoreCheck& check) {
 }
 
 void check_rules(Database& database, StoreCheck& check) {
-  for (const Rule& rule : kRules) {
+  for (const StoreRule& rule : kRules) {
     StoreProblem problem{.rule = rule.name, .text = rule.text};
     Statement statement(database, with_own_runs(rule.sql));
     while (statement.step()) problem.add(statement.text(0));

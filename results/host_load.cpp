@@ -6,13 +6,13 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
 #include "results/metric.h"
 #include "results/provenance.h"
@@ -121,9 +121,7 @@ void add_frequency(Facts& facts, const std::string& prefix) {
     }
   }
   if (count == 0 || mhz <= 0) return;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f", mhz / count);
-  facts[prefix + "cpu_mhz"] = text;
+  facts[prefix + "cpu_mhz"] = format_fixed(mhz / count, 0);
 }
 
 constexpr const char* kUptime = "uptime_s";
@@ -146,20 +144,10 @@ std::optional<double> growth(const Facts& facts, const std::string& name) {
   return start && end && *end >= *start ? std::optional(*end - *start) : std::nullopt;
 }
 
-std::string text_of(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string percent(double share) {
-  return text_of(100 * share, 1) + " %";
-}
-
 std::optional<std::string> judge_steal(const Facts& facts) {
   const std::optional<double> share = steal_share(facts);
   if (!share || *share <= kMaxSteal) return std::nullopt;
-  return "the hypervisor took " + percent(*share) + " of the CPU time";
+  return "the hypervisor took " + format_percent(*share, 1) + " of the CPU time";
 }
 
 /// Other programs used the total minus what the run itself used. If that leaves fewer processors than the run has
@@ -176,12 +164,12 @@ std::optional<std::string> judge_others(const Facts& facts, int threads, double 
   const double others = used - (*user_ms + *system_ms) / 1000 / seconds;
   const double missing = others + threads - processors;
   if (others <= 0 || missing <= kMaxMissingProcessors * threads) return std::nullopt;
-  return "other programs kept " + text_of(others, 1) + " of " + text_of(processors, 0) + " processors busy";
+  return "other programs kept " + format_fixed(others, 1) + " of " + format_fixed(processors, 0) + " processors busy";
 }
 
 std::optional<std::string> judge_throttling(const Facts& facts, double seconds) {
   if (const auto us = growth(facts, "throttled_us"); us && *us * 1e-6 / seconds > kMaxThrottled)
-    return "the control group's quota stopped it for " + percent(*us * 1e-6 / seconds) + " of the time";
+    return "the control group's quota stopped it for " + format_percent(*us * 1e-6 / seconds, 1) + " of the time";
   if (const auto count = growth(facts, "thermal_throttles"); count && *count > 0)
     return "the processor slowed down for heat";
   return std::nullopt;
@@ -192,7 +180,7 @@ std::optional<std::string> judge_switches(const Facts& facts, int threads, doubl
   if (!switches || threads <= 0) return std::nullopt;
   const double rate = *switches / seconds / threads;
   if (rate <= kMaxInvoluntarySwitches) return std::nullopt;
-  return "its threads lost their processors " + text_of(rate, 0) + " times a second each";
+  return "its threads lost their processors " + format_fixed(rate, 0) + " times a second each";
 }
 
 /// "its GPU"; for a run with several, those for which the fact with this name holds: "the GPU of its process 3".
@@ -207,15 +195,13 @@ std::string gpu_with(const Facts& facts, const std::string& name) {
       processes.insert(std::atoi(at->first.c_str() + prefix.size()));
   }
   if (processes.empty()) return "its GPU";
-  std::string list;
-  for (const int process : processes) list += (list.empty() ? "" : ", ") + std::to_string(process);
-  return (processes.size() == 1 ? "the GPU of its process " : "the GPUs of its processes ") + list;
+  return (processes.size() == 1 ? "the GPU of its process " : "the GPUs of its processes ") + joined(processes);
 }
 
 std::optional<std::string> judge_gpu(const Facts& facts) {
   if (const auto others = number(facts, core::kGpuOthers); others && *others > 0) {
     const bool is_one = *others == 1;
-    return (is_one ? "another process was" : text_of(*others, 0) + " other processes were") + " on " +
+    return (is_one ? "another process was" : format_fixed(*others, 0) + " other processes were") + " on " +
            gpu_with(facts, core::kGpuOthers);
   }
   const std::string prefix = core::kGpuThrottlePrefix;
@@ -230,7 +216,7 @@ std::optional<std::string> judge_gpu(const Facts& facts) {
 std::optional<std::string> judge_load(const Facts& facts, int threads) {
   const std::optional<double> load = number(facts, "start/load_1m");
   if (!load || *load <= 1.5 * threads + 1.0) return std::nullopt;
-  return "the load was " + text_of(*load, 1) + " when it began";
+  return "the load was " + format_fixed(*load, 1) + " when it began";
 }
 
 }  // namespace
@@ -244,7 +230,7 @@ Facts load_facts(const std::string& prefix) {
   add_frequency(facts, prefix);
   int count = 0;
   if (const auto throttles = sum_over_processors("thermal_throttle/core_throttle_count", count))
-    facts[prefix + "thermal_throttles"] = text_of(*throttles, 0);
+    facts[prefix + "thermal_throttles"] = format_fixed(*throttles, 0);
   return facts;
 }
 
@@ -267,7 +253,7 @@ Facts SpanFacts::facts() const {
   for (const auto& [name, value] : last_) facts["end/" + name] = value;
   for (const auto& [name, growth] : growth_) {
     const std::optional<double> start = number(first_, name);
-    if (start) facts["end/" + name] = text_of(*start + growth, name == std::string_view(kUptime) ? 2 : 0);
+    if (start) facts["end/" + name] = format_fixed(*start + growth, name == std::string_view(kUptime) ? 2 : 0);
   }
   return facts;
 }

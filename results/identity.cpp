@@ -92,7 +92,7 @@ std::string plan_digest(const NewPlan& plan) {
   json["target"] = plan.target ? Json(*plan.target) : Json();
   json["messages"] = core::texts_of(plan.messages);
   for (const PlanCell& cell : plan.cells)
-    json["cells"].push_back({cell.label, cell.changed, cell.features, cell.config_digest});
+    json["cells"].push_back({cell.label, changes_text(cell.changes), cell.features, cell.config_digest});
   return results::digest_of(json);
 }
 

@@ -68,6 +68,18 @@ Message message_of(const std::string& sentence) {
   return {MessageKind::kNote, "", sentence};
 }
 
+/// The opposite of changes_text.
+std::vector<std::string> read_changes(const std::string& text) {
+  constexpr std::string_view kSeparator = "; ";
+  std::vector<std::string> changes;
+  if (text.empty()) return changes;
+  std::size_t start = 0;
+  for (std::size_t end = 0; (end = text.find(kSeparator, start)) != std::string::npos; start = end + kSeparator.size())
+    changes.push_back(text.substr(start, end - start));
+  changes.push_back(text.substr(start));
+  return changes;
+}
+
 }  // namespace
 
 std::string text_of(const std::vector<PlanCell>& cells) {
@@ -75,7 +87,7 @@ std::string text_of(const std::vector<PlanCell>& cells) {
   for (const PlanCell& cell : cells) {
     list.push_back({{"label", cell.label},
                     {"record", cell.record ? Json(*cell.record) : Json(nullptr)},
-                    {"changed", cell.changed},
+                    {"changed", changes_text(cell.changes)},
                     {"features", cell.features},
                     {"config_digest", cell.config_digest}});
   }
@@ -121,7 +133,7 @@ std::vector<PlanCell> read_cells(const std::string& text) {
     PlanCell cell;
     cell.label = item.at("label").get<std::string>();
     if (!item.at("record").is_null()) cell.record = item.at("record").get<std::string>();
-    cell.changed = item.at("changed").get<std::string>();
+    cell.changes = read_changes(item.at("changed").get<std::string>());
     cell.features = item.at("features").get<std::map<std::string, std::string>>();
     cell.config_digest = item.at("config_digest").get<std::string>();
     cells.push_back(std::move(cell));

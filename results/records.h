@@ -11,6 +11,7 @@
 #include "ablations/design.h"
 #include "core/base/enum_names.h"
 #include "core/base/message.h"
+#include "core/base/text.h"
 #include "core/protocol/run_choices.h"
 #include "core/protocol/run_event.h"
 
@@ -189,11 +190,16 @@ NB_ENUM_NAMES(Design, {Design::kHistory, "history"}, {Design::kLeaveOneOut, "lea
               {Design::kPairs, "pairs"}, {Design::kScreening, "screening"}, {Design::kAA, "a_a"},
               {Design::kCells, "cells"}, {Design::kClaims, "claims"});
 
+/// Changes as they are shown and stored: "a new norm; no biases".
+inline std::string changes_text(const std::vector<std::string>& changes) {
+  return joined(changes, "; ");
+}
+
 /// One cell of a stored plan.
 struct PlanCell {
   std::string label;
   std::optional<std::string> record;
-  std::string changed;                          ///< what differs from the previous row or the base, in words
+  std::vector<std::string> changes;             ///< what differs from the previous row or the base, in words
   std::map<std::string, std::string> features;  ///< settings by feature id
   std::string config_digest;
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 
@@ -163,13 +164,13 @@ std::string read_secret_file(const fs::path& file) {
 }
 
 std::string own_secret() {
-  std::string reasons;
+  std::vector<std::string> reasons;
   const auto attempt = [&](auto find_folder) -> std::optional<std::string> {
     try {
       return secret_in(find_folder());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kIo) throw;  // a secret that others may know is refused, not replaced
-      reasons += (reasons.empty() ? "" : "; ") + std::string(error.what());
+      reasons.emplace_back(error.what());
       return std::nullopt;
     }
   };
@@ -180,7 +181,7 @@ std::string own_secret() {
   throw Error(ErrorCode::kUnavailable,
               "there is no safe place for the secret of the processes; name a file of mode "
               "600 by " +
-                  std::string(kSecretFileVariable) + ": " + reasons);
+                  std::string(kSecretFileVariable) + ": " + joined(reasons, "; "));
 }
 
 }  // namespace nanobench::core

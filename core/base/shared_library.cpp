@@ -10,6 +10,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 
@@ -89,15 +90,13 @@ class DynamicSection {
 
 /// The folders of a run path, with $ORIGIN filled in.
 void add_folders(std::vector<fs::path>& folders, const std::string& path, const fs::path& origin) {
-  for (std::size_t start = 0; start < path.size();) {
-    const std::size_t end = std::min(path.find(':', start), path.size());
-    std::string folder = path.substr(start, end - start);
+  for (const std::string_view part : split_at(path, ':')) {
+    std::string folder(part);
     for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"}) {
       for (std::size_t at = folder.find(name); at != std::string::npos; at = folder.find(name))
         folder.replace(at, name.size(), origin.string());
     }
     if (!folder.empty()) folders.emplace_back(folder);
-    start = end + 1;
   }
 }
 

@@ -24,7 +24,7 @@ Json share(double ms, double of_ms) {
   return of_ms > 0 ? Json(ms / of_ms) : Json(nullptr);
 }
 
-class Summary {
+class ProfileSummary {
  public:
   void add(const Span& span) {
     const double total_ms = ms_of(span.end_ns - span.start_ns), self_ms = ms_of(span.self_ns);
@@ -142,7 +142,7 @@ double StepProfile::flops() const {
 }
 
 StepProfile summarize_spans(std::span<const Span> spans, int thread) {
-  Summary summary;
+  ProfileSummary summary;
   for (const Span& span : spans) {
     if (span.thread == thread) summary.add(span);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -155,6 +156,43 @@ std::string on_one_line(std::string_view text, std::size_t max_bytes) {
   return line;
 }
 
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const std::size_t start = text.find_first_not_of(blanks);
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(blanks) - start + 1);
+}
+
+std::vector<std::string_view> split_at(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(separator, start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  return split_at(text, '\n');
+}
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool is_count = error == std::errc() && end == text.data() + text.size() && !text.starts_with('-');
+  return is_count ? std::optional(count) : std::nullopt;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text;
+}
+
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -219,6 +257,10 @@ std::string format_fixed(double value, int digits) {
 
 std::string format_percent(double fraction, int digits) {
   return format_fixed(100.0 * fraction, digits) + " %";
+}
+
+std::string format_significant_percent(double fraction, int digits) {
+  return format_significant(100.0 * fraction, digits) + " %";
 }
 
 std::string format_signed(double value, int digits) {

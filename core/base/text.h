@@ -2,8 +2,10 @@
 /// Pure, thread-safe. It is in the namespace above all folders, since all of them write text.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -51,6 +53,26 @@ std::string escape_markup(std::string_view text);
 /// The same words separated by single spaces, with "..." replacing everything after `max_bytes`.
 std::string on_one_line(std::string_view text, std::size_t max_bytes);
 
+/// Without the blanks at both ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
+
+/// The parts between separators, also empty ones: "a,,b" has three. A separator at the end begins no further part, and
+/// an empty text has none. They point into `text`, which must outlive them.
+std::vector<std::string_view> split_at(std::string_view text, char separator);
+/// The lines, without their newlines, as by split_at.
+std::vector<std::string_view> split_lines(std::string_view text);
+void split_at(std::same_as<std::string> auto&& temporary, char separator) = delete;
+void split_lines(std::same_as<std::string> auto&& temporary) = delete;
+
+/// The number if all of `text` is one of 0 or more, without a sign; else nullopt, also if it is too large.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
+/// ASCII letters in lower case, everything else as it is.
+std::string lower_case(std::string text);
+
+/// To tell whether two messages are alike but for their numbers.
+std::string without_digits(std::string text);
+
 /// Up to the first newline.
 std::string first_line(std::string_view text);
 
@@ -75,6 +97,8 @@ std::string format_significant(double value, int digits);
 std::string format_ratio(double ratio);
 /// A fraction as a percentage: "12.5 %"
 std::string format_percent(double fraction, int digits);
+/// The same with significant digits: "0.123 %", "12.5 %"
+std::string format_significant_percent(double fraction, int digits);
 /// With a sign also for positive values: "+0.0012"
 std::string format_signed(double value, int digits);
 /// A fraction as a signed percentage: "+1.2 %"

@@ -467,17 +467,6 @@ class Counter {
 
 }  // namespace
 
-const char* to_string(OpFamily family) {
-  static constexpr const char* kNames[kOpFamilies] = {"linear",       "attention",         "head", "embeddings",
-                                                      "element_wise", "orthogonalization", "muon", "adam"};
-  return kNames[static_cast<std::size_t>(family)];
-}
-
-const char* to_string(CostPhase phase) {
-  static constexpr const char* kNames[kCostPhases] = {"forward", "backward", "optimizer"};
-  return kNames[static_cast<std::size_t>(phase)];
-}
-
 Cost StepCost::of(OpFamily family) const {
   Cost sum;
   for (const Cost& cost : costs_[index(family)]) sum += cost;

@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 
+#include "core/base/enum_names.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -40,9 +41,13 @@ inline constexpr std::size_t kOpFamilies = 8;
 enum class CostPhase { kForward, kBackward, kOptimizer };
 inline constexpr std::size_t kCostPhases = 3;
 
-/// "linear", "attention", ...: stable counter names.
-const char* to_string(OpFamily family);
-const char* to_string(CostPhase phase);
+/// Stable counter names.
+NB_ENUM_NAMES(OpFamily, {OpFamily::kLinear, "linear"}, {OpFamily::kAttention, "attention"}, {OpFamily::kHead, "head"},
+              {OpFamily::kEmbeddings, "embeddings"}, {OpFamily::kElementWise, "element_wise"},
+              {OpFamily::kOrthogonalization, "orthogonalization"}, {OpFamily::kMuon, "muon"},
+              {OpFamily::kAdam, "adam"});
+NB_ENUM_NAMES(CostPhase, {CostPhase::kForward, "forward"}, {CostPhase::kBackward, "backward"},
+              {CostPhase::kOptimizer, "optimizer"});
 
 struct Cost {
   double flops = 0;

@@ -296,22 +296,6 @@ std::string in_words(const KernelRow& row) {
 
 }  // namespace
 
-const char* to_string(StepPart part) {
-  switch (part) {
-    case StepPart::kEmbeddings: return "embeddings";
-    case StepPart::kBlocks: return "blocks";
-    case StepPart::kAttention: return "attention";
-    case StepPart::kHead: return "head";
-    case StepPart::kAdam: return "adam";
-    case StepPart::kMuon: break;
-  }
-  return "muon";
-}
-
-const char* to_string(KernelDevice device) {
-  return device == KernelDevice::kCpu ? "CPU" : "GPU";
-}
-
 const std::vector<KernelRow>& kernel_table() {
   static const std::vector<KernelRow> table = {
       gpu_embeddings(),
@@ -364,7 +348,7 @@ bool muon_has_kernel(KernelDevice device, const OptimizerGroupConfig& group) {
 std::string kernel_table_text() {
   std::string text = "| Part | Device | The kernel needs |\n|---|---|---|\n";
   for (const KernelRow& row : kernel_table())
-    text += std::string("| `") + to_string(row.part) + "` | " + to_string(row.device) + " | " + in_words(row) + " |\n";
+    text += "| `" + enum_name(row.part) + "` | " + enum_name(row.device) + " | " + in_words(row) + " |\n";
   return text;
 }
 

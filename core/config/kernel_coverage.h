@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -23,9 +24,11 @@ inline constexpr std::array kStepParts = {StepPart::kEmbeddings, StepPart::kBloc
                                           StepPart::kHead,       StepPart::kAdam,   StepPart::kMuon};
 enum class KernelDevice { kCpu, kGpu };
 
-/// Its name in the fact no_kernel_for: "embeddings", "blocks", "attention", "head", "adam", "muon".
-const char* to_string(StepPart part);
-const char* to_string(KernelDevice device);
+/// Its name in the fact no_kernel_for.
+NB_ENUM_NAMES(StepPart, {StepPart::kEmbeddings, "embeddings"}, {StepPart::kBlocks, "blocks"},
+              {StepPart::kAttention, "attention"}, {StepPart::kHead, "head"}, {StepPart::kAdam, "adam"},
+              {StepPart::kMuon, "muon"});
+NB_ENUM_NAMES(KernelDevice, {KernelDevice::kCpu, "CPU"}, {KernelDevice::kGpu, "GPU"});
 
 /// Sizes that kernels accept; the kernels themselves check these limits.
 namespace kernel_units {

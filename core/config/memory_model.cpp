@@ -173,16 +173,6 @@ class ActivationCounter {
 
 }  // namespace
 
-const char* to_string(MemoryPart part) {
-  switch (part) {
-    case MemoryPart::kParameters: return "parameter";
-    case MemoryPart::kGradients: return "gradient";
-    case MemoryPart::kOptimizer: return "optimizer";
-    case MemoryPart::kActivations: break;
-  }
-  return "activation";
-}
-
 std::int64_t TypedNumbers::bytes(std::int64_t number_bytes) const {
   return full * number_bytes + bfloat16 * kBfloat16Bytes + bytes_alone;
 }

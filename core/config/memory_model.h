@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/base/enum_names.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -22,8 +23,9 @@ enum class MemoryPart {
 inline constexpr std::array kMemoryParts = {MemoryPart::kParameters, MemoryPart::kGradients, MemoryPart::kOptimizer,
                                             MemoryPart::kActivations};
 
-/// "parameter", "gradient", "optimizer", "activation": stable, in the names of counters ("memory/parameter_bytes").
-const char* to_string(MemoryPart part);
+/// Stable, in the names of counters ("memory/parameter_bytes").
+NB_ENUM_NAMES(MemoryPart, {MemoryPart::kParameters, "parameter"}, {MemoryPart::kGradients, "gradient"},
+              {MemoryPart::kOptimizer, "optimizer"}, {MemoryPart::kActivations, "activation"});
 
 /// How many numbers of each type.
 struct TypedNumbers {

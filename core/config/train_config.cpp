@@ -14,15 +14,15 @@ namespace nanobench::core {
 namespace {
 
 /// JSON -> struct. Absent fields keep their value; JSON null is the value of an optional.
-class Reader : public FieldVisitor {
+class ConfigReader : public FieldVisitor {
  public:
-  explicit Reader(JsonObject& object) : object_(object) {}
+  explicit ConfigReader(JsonObject& object) : object_(object) {}
 
   template <class Group>
   void group(const FieldLabel& label, Group& member) {
     if (!present(label.name)) return;
     JsonObject nested = object_.object(label.name);
-    Reader reader(nested);
+    ConfigReader reader(nested);
     visit_fields(reader, member);
     nested.finish();
   }
@@ -111,7 +111,7 @@ class Reader : public FieldVisitor {
  private:
   template <class Group>
   static Group read_group(JsonObject object, Group group) {
-    Reader reader(object);
+    ConfigReader reader(object);
     visit_fields(reader, group);
     object.finish();
     return group;
@@ -366,7 +366,7 @@ std::string TrainConfig::digest() const {
 TrainConfig read_train_config(const Json& value, const std::string& source) {
   TrainConfig config;
   JsonObject object(value, source);
-  Reader reader(object);
+  ConfigReader reader(object);
   visit_fields(reader, config);
   object.finish();
   check_train_config(config, source);

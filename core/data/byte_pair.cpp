@@ -19,6 +19,7 @@ struct CodeRange {
   char32_t last;
 };
 
+#include "core/base/text.h"
 #include "core/data/unicode_classes.inl"
 
 constexpr InputLimit kPairsLimit{std::uint64_t{64} << 20, "GPT-2's vocab.bpe has half a megabyte"};
@@ -170,10 +171,7 @@ void BytePairEncoder::read_tokens(const fs::path& file) {
 void BytePairEncoder::read_pairs(const fs::path& file) {
   const std::string text = read_input(file, kPairsLimit);
   std::size_t line_number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view line : split_lines(text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (++line_number == 1 && line.starts_with("#version")) continue;
     if (line.empty()) continue;

@@ -1,8 +1,7 @@
 #include "core/data/checkpoint_header.h"
 
-#include <charconv>
-
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/data/safetensors_header.h"
 
 namespace nanobench::core {
@@ -28,11 +27,9 @@ const std::string& entry(const std::map<std::string, std::string>& metadata, con
 
 std::int64_t number(const std::map<std::string, std::string>& metadata, const char* key, const std::string& source) {
   const std::string& text = entry(metadata, key, source);
-  std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    incomplete(source, "its header has no number as \"" + std::string(key) + "\"");
-  return value;
+  const std::optional<std::int64_t> value = parse_count(text);
+  if (!value) incomplete(source, "its header has no number as \"" + std::string(key) + "\"");
+  return *value;
 }
 
 }  // namespace

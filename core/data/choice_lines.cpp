@@ -1,6 +1,5 @@
 #include "core/data/choice_lines.h"
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -74,12 +74,10 @@ ChoiceTask read_choice_lines(const std::filesystem::path& file, BytePairEncoder&
   const std::string text = read_input(file, kLinesLimit);
   ChoiceTask task;
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size() && (most == 0 || task.items.size() < most);) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view line : split_lines(text)) {
+    if (most > 0 && task.items.size() >= most) break;
     ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (trimmed(line).empty()) continue;
     const std::string source = file.string() + ": line " + std::to_string(number);
     if (task.items.size() == kMaxItems)
       throw Error(ErrorCode::kInvalidArgument, source + ": expected at most " + std::to_string(kMaxItems) + " items");

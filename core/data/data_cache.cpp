@@ -136,7 +136,7 @@ DataSet ensure_text(const std::vector<fs::path>& files, DocumentRule rule, doubl
     sources.push_back({{"name", file.filename().string()}, {"digest", is_file ? digest_of_file(file) : ""}});
   }
   const Json request{
-      {"text", kTextVersion}, {"sources", sources}, {"rule", to_string(rule)}, {"val_fraction", val_fraction}};
+      {"text", kTextVersion}, {"sources", sources}, {"rule", enum_name(rule)}, {"val_fraction", val_fraction}};
   return ensure(request, cache,
                 [&](const fs::path& folder) { return prepare_text(files, rule, val_fraction, folder); });
 }

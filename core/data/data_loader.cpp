@@ -110,10 +110,6 @@ PositionComparison compare_positions(const TrainConfig& config, const ShardList&
   return comparison;
 }
 
-const char* to_string(LoaderPosition position) {
-  return position == LoaderPosition::kGlobal ? "global" : "per_rank";
-}
-
 DataLoader::DataLoader(ShardList shards, const LoaderOptions& options) : shards_(std::move(shards)), options_(options) {
   require(shards_ != nullptr && !shards_->empty(), "data loader: no token shards, expected at least one");
   check_options(options_);

@@ -17,9 +17,6 @@
 
 namespace nanobench::core {
 
-/// "per_rank" or "global".
-const char* to_string(LoaderPosition position);
-
 /// The fields of `data` and `data.loader` of a train configuration. A *read* is sequences_per_read sequences of one
 /// rank (its micro-batch); with kGlobal it is a step's whole batch.
 struct LoaderOptions {

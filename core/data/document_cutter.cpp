@@ -2,22 +2,18 @@
 
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace nanobench::core {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n\v\f";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kWhiteSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kWhiteSpace) - begin + 1);
-}
-
 bool is_heading(std::string_view line) {
   if (line.starts_with("# ")) return !is_blank(line.substr(2));
-  const std::string_view text = trimmed(line);
+  const std::string_view text = trimmed(line, kWhiteSpace);
   if (text.size() < 5 || !text.starts_with("= ") || !text.ends_with(" =")) return false;
-  const std::string_view title = trimmed(text.substr(2, text.size() - 4));
+  const std::string_view title = trimmed(text.substr(2, text.size() - 4), kWhiteSpace);
   return !title.empty() && title.front() != '=' && title.back() != '=';
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::core {
 
 /// Where a document begins.
@@ -15,6 +17,8 @@ enum class DocumentRule {
   kBlankLine,  ///< after blank lines, once the current document has kMinDocumentBytes
   kHeading,    ///< at each heading of level 1
 };
+NB_ENUM_NAMES(DocumentRule, {DocumentRule::kAutomatic, "automatic"}, {DocumentRule::kFile, "file"},
+              {DocumentRule::kBlankLine, "blank_line"}, {DocumentRule::kHeading, "heading"});
 
 /// Paragraphs of dialogue are short; without a minimum, documents would have only a few words.
 inline constexpr std::size_t kMinDocumentBytes = 512;

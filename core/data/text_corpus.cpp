@@ -15,11 +15,6 @@ namespace nanobench::core {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<DocumentRule, const char*>, 4> kRuleNames{{{DocumentRule::kAutomatic, "automatic"},
-                                                                          {DocumentRule::kFile, "file"},
-                                                                          {DocumentRule::kBlankLine, "blank_line"},
-                                                                          {DocumentRule::kHeading, "heading"}}};
-
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 /// Drops everything: for a pass that only looks at the lines.
@@ -234,10 +229,10 @@ Json describe(const std::vector<TextFile>& files, DocumentRule rule, double val_
     sources.push_back({{"name", file.name},
                        {"bytes", file.bytes},
                        {"digest", file.digest},
-                       {"rule", to_string(file.rule)},
+                       {"rule", enum_name(file.rule)},
                        {"documents", file.documents}});
   }
-  return {{"rule", to_string(rule)},
+  return {{"rule", enum_name(rule)},
           {"val_fraction", val_fraction},
           {"train_documents", split.train_documents()},
           {"val_documents", split.val_documents()},
@@ -280,20 +275,10 @@ SplitFinder find_split(std::vector<TextFile>& texts, double val_fraction) {
 
 }  // namespace
 
-const char* to_string(DocumentRule rule) {
-  for (const auto& [value, name] : kRuleNames) {
-    if (value == rule) return name;
-  }
-  return "";
-}
-
 DocumentRule document_rule(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& [value, known_name] : kRuleNames) {
-    if (name == known_name) return value;
-    known.emplace_back(known_name);
-  }
-  throw Error(ErrorCode::kInvalidArgument, "document rule \"" + name + "\" is unknown" + suggestion(name, known) +
+  if (const std::optional<DocumentRule> rule = enum_value<DocumentRule>(name)) return *rule;
+  throw Error(ErrorCode::kInvalidArgument, "document rule \"" + name + "\" is unknown" +
+                                               suggestion(name, enum_names<DocumentRule>()) +
                                                ", expected automatic, file, blank_line or heading");
 }
 

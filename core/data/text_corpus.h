@@ -19,8 +19,6 @@ inline constexpr std::size_t kMinTextBytes = 1024;
 inline constexpr std::int64_t kTextSeparator = 256;
 inline constexpr std::int64_t kTextVocabSize = 257;
 
-/// "automatic", "file", "blank_line", "heading".
-const char* to_string(DocumentRule rule);
 /// Throws Error{kInvalidArgument} with the nearest known name.
 DocumentRule document_rule(const std::string& name);
 

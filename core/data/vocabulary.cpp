@@ -8,6 +8,7 @@
 #include "core/base/base64.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -61,10 +62,7 @@ Vocabulary read_vocabulary(const std::filesystem::path& file) {
   const std::string text = read_input(file, kVocabularyLimit);
   Vocabulary vocabulary;
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view line : split_lines(text)) {
     ++number;
     std::optional<Entry> entry = entry_of(line);
     if (!entry) fail(file, number, "is not a token's bytes in base64, a space and its number");

@@ -20,7 +20,7 @@ struct CallbackData {
 
 using Callback = void (*)(void* user, int domain, std::uint32_t id, const void* data);
 
-struct Functions {
+struct CuptiFunctions {
   int (*subscribe)(void** subscriber, Callback callback, void* user) = nullptr;
   int (*unsubscribe)(void* subscriber) = nullptr;
   int (*enable_domain)(std::uint32_t enable, void* subscriber, int domain) = nullptr;
@@ -28,9 +28,9 @@ struct Functions {
   bool are_complete() const { return subscribe != nullptr && unsubscribe != nullptr && enable_domain != nullptr; }
 };
 
-Functions load_functions() {
+CuptiFunctions load_functions() {
   const char* const asked = std::getenv("NANOBENCH_CUPTI");
-  Functions functions;
+  CuptiFunctions functions;
   void* const library = dlopen(asked != nullptr ? asked : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return functions;  // and it stays open: callbacks may be on their way
   const auto take = [&]<class Function>(Function& function, const char* name) {
@@ -43,18 +43,6 @@ Functions load_functions() {
 }
 
 }  // namespace
-
-const char* to_string(DriverCall call) {
-  switch (call) {
-    case DriverCall::kLaunch: return "launches";
-    case DriverCall::kGraphLaunch: return "graph_launches";
-    case DriverCall::kCopy: return "copies";
-    case DriverCall::kFill: return "fills";
-    case DriverCall::kWait: return "waits";
-    case DriverCall::kAllocation: return "allocations";
-  }
-  return "";
-}
 
 std::optional<DriverCall> driver_call_of(std::string_view function) {
   if (function.starts_with("cuLaunchHostFunc")) return std::nullopt;
@@ -70,7 +58,7 @@ std::optional<DriverCall> driver_call_of(std::string_view function) {
 }
 
 std::unique_ptr<DriverCallCounter> DriverCallCounter::start() {
-  const Functions cupti = load_functions();
+  const CuptiFunctions cupti = load_functions();
   if (!cupti.are_complete()) return nullptr;
   std::unique_ptr<DriverCallCounter> counter(new DriverCallCounter);
   void* subscriber = nullptr;

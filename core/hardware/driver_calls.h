@@ -13,14 +13,18 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::core {
 
 enum class DriverCall { kLaunch, kGraphLaunch, kCopy, kFill, kWait, kAllocation };
 
 inline constexpr int kDriverCalls = 6;
 
-/// The plural, as in counters: "launches", "graph_launches", "copies", "fills", "waits", "allocations".
-const char* to_string(DriverCall call);
+/// The plural, as in counters.
+NB_ENUM_NAMES(DriverCall, {DriverCall::kLaunch, "launches"}, {DriverCall::kGraphLaunch, "graph_launches"},
+              {DriverCall::kCopy, "copies"}, {DriverCall::kFill, "fills"}, {DriverCall::kWait, "waits"},
+              {DriverCall::kAllocation, "allocations"});
 
 /// What a function of the driver does, by its name: "cuLaunchKernelEx" is a launch, "cuMemcpyHtoDAsync_v2" a copy,
 /// "cuStreamSynchronize" a wait. nullopt: nothing that is counted.

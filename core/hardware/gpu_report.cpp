@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/base/text.h"
+
 namespace nanobench::core {
 namespace {
 
@@ -69,14 +71,14 @@ std::optional<std::string> gpu_warning(const GpuSummary& summary) {
   if (summary.other_processes && !summary.other_processes->empty()) {
     const std::vector<std::int64_t>& pids = *summary.other_processes;
     text = pids.size() == 1 ? "another process was on the GPU (" : "other processes were on the GPU (";
-    for (std::size_t i = 0; i < pids.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(pids[i]);
-    text += ")";
+    text += joined(pids) + ")";
   }
-  std::string reasons;
+  std::vector<std::string> reasons;
   for (const std::string& reason : summary.throttle_reasons.value_or(std::set<std::string>())) {
-    if (is_disturbing_throttle(reason)) reasons += (reasons.empty() ? "" : ", ") + reason;
+    if (is_disturbing_throttle(reason)) reasons.push_back(reason);
   }
-  if (!reasons.empty()) text += (text.empty() ? "the GPU slowed down (" : ", and it slowed down (") + reasons + ")";
+  if (!reasons.empty())
+    text += (text.empty() ? "the GPU slowed down (" : ", and it slowed down (") + joined(reasons) + ")";
   if (text.empty()) return std::nullopt;
   return text + ": the times of this run are doubtful";
 }

@@ -86,15 +86,6 @@ bool are_bfloat16_units_fast() {
 
 }  // namespace
 
-const char* to_string(CpuPath path) {
-  switch (path) {
-    case CpuPath::kGeneric: return "generic";
-    case CpuPath::kAvx2: return "avx2";
-    case CpuPath::kAvx512: return "avx512";
-  }
-  return "?";
-}
-
 std::vector<CpuPath> available_cpu_paths() {
   std::vector<CpuPath> paths = {CpuPath::kGeneric};
 #if defined(__x86_64__)
@@ -108,10 +99,6 @@ std::vector<CpuPath> available_cpu_paths() {
 CpuPath best_cpu_path() {
   static const CpuPath best = available_cpu_paths().back();
   return best;
-}
-
-const char* to_string(Bfloat16Path path) {
-  return path == Bfloat16Path::kAvx512Bf16 ? "avx512_bf16" : "emulated";
 }
 
 std::vector<Bfloat16Path> available_bfloat16_paths() {

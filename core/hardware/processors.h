@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::core {
 
 /// Number of processors that this process may use: those in its affinity mask, limited by its control group's quota.
@@ -31,7 +33,7 @@ std::optional<int> processors_of_quota(const std::string& cpu_max);
 
 enum class CpuPath { kGeneric, kAvx2, kAvx512 };
 
-const char* to_string(CpuPath path);
+NB_ENUM_NAMES(CpuPath, {CpuPath::kGeneric, "generic"}, {CpuPath::kAvx2, "avx2"}, {CpuPath::kAvx512, "avx512"});
 
 /// Paths that this processor can run; the best is last.
 std::vector<CpuPath> available_cpu_paths();
@@ -43,7 +45,7 @@ CpuPath best_cpu_path();
 /// and the units treat numbers below 2^-126 as zero.
 enum class Bfloat16Path { kEmulated, kAvx512Bf16 };
 
-const char* to_string(Bfloat16Path path);
+NB_ENUM_NAMES(Bfloat16Path, {Bfloat16Path::kEmulated, "emulated"}, {Bfloat16Path::kAvx512Bf16, "avx512_bf16"});
 
 /// Paths that this processor can run, whether or not they are faster; the units are last. AMX is not used: no processor
 /// has it without AVX512-BF16.

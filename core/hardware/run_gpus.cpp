@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
 #include "core/hardware/nvml_abi.h"
 
@@ -19,7 +20,7 @@ namespace nanobench::core {
 namespace {
 
 /// Indices of the packed numbers; ranges take three each.
-enum Place : std::size_t {
+enum PackedPlace : std::size_t {
   kProcess,
   kPid,
   kHost,
@@ -113,15 +114,14 @@ void add_part(std::string& text, const std::string& part) {
 
 void add_troubles(std::string& text, const std::string& name, const GpuSummary& seen) {
   const std::vector<std::int64_t> others = seen.other_processes.value_or(std::vector<std::int64_t>());
-  std::string pids, reasons;
-  for (const std::int64_t pid : others) add_part(pids, std::to_string(pid));
+  std::vector<std::string> reasons;
   for (const std::string& reason : seen.throttle_reasons.value_or(std::set<std::string>())) {
-    if (is_disturbing_throttle(reason)) add_part(reasons, reason);
+    if (is_disturbing_throttle(reason)) reasons.push_back(reason);
   }
-  if (!pids.empty())
-    add_part(text,
-             (others.size() == 1 ? "another process was on " : "other processes were on ") + name + " (" + pids + ")");
-  if (!reasons.empty()) add_part(text, name + " slowed down (" + reasons + ")");
+  if (!others.empty())
+    add_part(text, (others.size() == 1 ? "another process was on " : "other processes were on ") + name + " (" +
+                       joined(others) + ")");
+  if (!reasons.empty()) add_part(text, name + " slowed down (" + joined(reasons) + ")");
 }
 
 }  // namespace

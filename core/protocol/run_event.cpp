@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -258,10 +257,9 @@ std::string text_of(const StepParts& parts) {
 std::optional<StepParts> read_step_parts(const std::string& text) {
   if (text.empty()) return std::nullopt;
   StepParts parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    part.erase(0, part.find_first_not_of(' '));
-    if (!part.empty() && part != kNoParts) parts.insert(part);
+  for (std::string_view part : split_at(text, ',')) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    if (!part.empty() && part != kNoParts) parts.emplace(part);
   }
   return parts;
 }

@@ -9,7 +9,7 @@ constexpr int kRows = kWarps * 16;  // queries of a tile of queries and keys of 
 
 /// One block's shared memory in both passes: two constant tiles, and two changing tiles that are double-buffered.
 template <int kHeadDim>
-struct Layout {
+struct BackwardLayout {
   static constexpr int kTileBytes = Tile<kHeadDim>::bytes(kRows);
   static constexpr int kTilesBytes = 6 * kTileBytes;
   static constexpr int kSharedBytes = kTilesBytes + 2 * kRows * 3 * static_cast<int>(sizeof(float));
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) sum_rows(DeviceAttentionShape shape,
 /// key head.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
-  using L = Layout<kHeadDim>;
+  using L = BackwardLayout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Tile<kHeadDim> keys{shared};
   const Tile<kHeadDim> values{shared + L::kTileBytes};
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kThreads) differentiate_keys(Backward b) {
 /// dq of kRows queries of one head, last queries first: without a window, those have the most work.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) differentiate_queries(Backward b) {
-  using L = Layout<kHeadDim>;
+  using L = BackwardLayout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Tile<kHeadDim> queries{shared};
   const Tile<kHeadDim> gradients{shared + L::kTileBytes};
@@ -169,9 +169,9 @@ template <int kHeadDim>
 void launch_passes(const Backward& b, Stream stream) {
   const auto tiles = static_cast<unsigned>((b.shape.length + kRows - 1) / kRows);
   NB_LAUNCH(differentiate_keys<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.kv_heads)), dim3(kThreads),
-            Layout<kHeadDim>::kSharedBytes, stream, b);
+            BackwardLayout<kHeadDim>::kSharedBytes, stream, b);
   NB_LAUNCH(differentiate_queries<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.heads)), dim3(kThreads),
-            Layout<kHeadDim>::kTilesBytes, stream, b);
+            BackwardLayout<kHeadDim>::kTilesBytes, stream, b);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ constexpr int kStages = 4;  // products of a tile may still read it while the ti
 
 /// One block's shared memory in both passes: two constant tiles, and the changing tiles.
 template <int kHeadDim>
-struct Layout {
+struct WarpgroupBackwardLayout {
   using Kept = PanelTile<kHeadDim, kRows>;
   using Changing = PanelTile<kHeadDim, kScoreColumns>;
   static constexpr int kFactsBytes = 3 * kScoreColumns * static_cast<int>(sizeof(float));
@@ -36,7 +36,8 @@ using Results = float[kHeadDim / 8][4];
 
 /// Starts the scores of a tile and the products for their gradients, each as a separate group.
 template <int kHeadDim>
-__device__ inline void start_scores(Scores& scores, Scores& products, const Layout<kHeadDim>& layout, int row, int i) {
+__device__ inline void start_scores(Scores& scores, Scores& products, const WarpgroupBackwardLayout<kHeadDim>& layout,
+                                    int row, int i) {
   wgmma_fence();
   start_rows(scores, layout.kept(0), row, layout.changing(i, 0));
   wgmma_commit();
@@ -47,7 +48,7 @@ __device__ inline void start_scores(Scores& scores, Scores& products, const Layo
 /// Starts results += left times the rows of a tile, as a group.
 template <int kHeadDim>
 __device__ inline void start_sum(Results<kHeadDim>& results, const LeftFragments<kScoreColumns>& left,
-                                 const typename Layout<kHeadDim>::Changing& tile) {
+                                 const typename WarpgroupBackwardLayout<kHeadDim>::Changing& tile) {
   wgmma_fence();
   start_results<kScoreColumns, kHeadDim>(results, left, tile);
   wgmma_commit();
@@ -66,7 +67,7 @@ __device__ inline void meet_with_copies() {
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1) differentiate_keys_in_warpgroups(Backward b) {
   NB_DYNAMIC_SHARED(shared);
-  const Layout<kHeadDim> layout{shared};
+  const WarpgroupBackwardLayout<kHeadDim> layout{shared};
   const int kv_head = static_cast<int>(blockIdx.y);
   const int group = b.shape.heads / b.shape.kv_heads;
   const int block_key = static_cast<int>(blockIdx.x) * kRows;
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(kThreads, 1) differentiate_keys_in_warpgroups(
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1) differentiate_queries_in_warpgroups(Backward b) {
   NB_DYNAMIC_SHARED(shared);
-  const Layout<kHeadDim> layout{shared};
+  const WarpgroupBackwardLayout<kHeadDim> layout{shared};
   const int head = static_cast<int>(blockIdx.y);
   const int kv_head = head / (b.shape.heads / b.shape.kv_heads);
   const int block_query = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kRows;
@@ -196,9 +197,9 @@ template <int kHeadDim>
 void launch_passes(const Backward& b, Stream stream) {
   const auto tiles = static_cast<unsigned>((b.shape.length + kRows - 1) / kRows);
   NB_LAUNCH(differentiate_keys_in_warpgroups<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.kv_heads)),
-            dim3(kThreads), Layout<kHeadDim>::kSharedBytes, stream, b);
+            dim3(kThreads), WarpgroupBackwardLayout<kHeadDim>::kSharedBytes, stream, b);
   NB_LAUNCH(differentiate_queries_in_warpgroups<kHeadDim>, dim3(tiles, static_cast<unsigned>(b.shape.heads)),
-            dim3(kThreads), Layout<kHeadDim>::kTilesBytes, stream, b);
+            dim3(kThreads), WarpgroupBackwardLayout<kHeadDim>::kTilesBytes, stream, b);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ constexpr int kQueries = kWarps * kWarpQueries;
 
 /// kD: the head size rounded up to a compiled size; kKeys: as many keys as the registers for scores and results allow.
 template <int kHeadDim>
-struct Layout {
+struct ForwardLayout {
   static constexpr int kRowTiles = kWarpQueries / 16;  // each piece of k and v that a warp reads serves both
   static constexpr int kD = kHeadDim;
   static constexpr int kKeys = 64;
@@ -74,7 +74,7 @@ __device__ void add_values(Rows<L>& rows, const Scores<L>& weights, const Tile<L
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
     attend(DeviceAttentionShape shape, DeviceAttentionInputs in, bf16* y, float* log_sums) {
-  using L = Layout<kHeadDim>;
+  using L = ForwardLayout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Tile<kHeadDim> queries{shared};
   const auto key_tile = [&](int i) { return Tile<kHeadDim>{shared + L::kQueryBytes + i % 2 * 2 * L::kKeyBytes}; };
@@ -134,7 +134,7 @@ void launch_attend(const DeviceAttentionShape& shape, const DeviceAttentionInput
                    Stream stream) {
   const auto tiles = static_cast<unsigned>((shape.length + kQueries - 1) / kQueries);
   NB_LAUNCH(attend<kHeadDim>, dim3(tiles, static_cast<unsigned>(shape.heads)), dim3(kThreads),
-            Layout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
+            ForwardLayout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ constexpr int kQueries = kThreads / kGroupThreads * kGroupQueries;
 
 /// kD: the head size rounded up to a compiled size.
 template <int kHeadDim>
-struct Layout {
+struct WarpgroupForwardLayout {
   static constexpr int kRowTiles = 1;
   static constexpr int kD = kHeadDim;
   static constexpr int kKeys = 128;
@@ -21,13 +21,13 @@ struct Layout {
 };
 
 /// Data that a warpgroup needs for its 64 queries.
-struct Group {
+struct QueryGroup {
   int query;           ///< the first one
   int last;            ///< the last one there is; less than query: the group has none
   int first_of_first;  ///< the first key that its first query sees
   int first_of_last;
 
-  __device__ Group(const AttentionMask& mask, int length, int first) : query(first) {
+  __device__ QueryGroup(const AttentionMask& mask, int length, int first) : query(first) {
     last = min(query + kGroupQueries, length) - 1;
     first_of_first = mask.first_key[min(query, length - 1)];
     first_of_last = mask.first_key[min(query + kGroupQueries, length) - 1];
@@ -65,7 +65,7 @@ struct Operands {
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attend_in_warpgroups(DeviceAttentionShape shape, DeviceAttentionInputs in, bf16* y, float* log_sums) {
-  using L = Layout<kHeadDim>;
+  using L = WarpgroupForwardLayout<kHeadDim>;
   NB_DYNAMIC_SHARED(shared);
   const Operands<L> operands{shape, in, static_cast<int>(blockIdx.y), shared};
   const RowsIn k = operands.keys(in.k);
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int tiles = (min(block_query + kQueries, shape.length) - 1) / L::kKeys - first_tile + 1;
   const auto key_of = [&](int i) { return (first_tile + (in.nearest_first ? tiles - 1 - i : i)) * L::kKeys; };
   const int group_row = warp_id() / 4 * kGroupQueries;
-  const Group group(in.mask, shape.length, block_query + group_row);
+  const QueryGroup group(in.mask, shape.length, block_query + group_row);
   const auto sees_tile = [&](int i) { return i < tiles && group.sees(key_of(i), L::kKeys); };
   const int row = group_row + warp_id() % 4 * 16;
 
@@ -145,7 +145,7 @@ void launch_attend(const DeviceAttentionShape& shape, const DeviceAttentionInput
                    Stream stream) {
   const auto tiles = static_cast<unsigned>((shape.length + kQueries - 1) / kQueries);
   NB_LAUNCH(attend_in_warpgroups<kHeadDim>, dim3(tiles, static_cast<unsigned>(shape.heads)), dim3(kThreads),
-            Layout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
+            WarpgroupForwardLayout<kHeadDim>::kSharedBytes, stream, shape, in, y, log_sums);
 }
 
 }  // namespace

@@ -11,19 +11,19 @@ constexpr int kThreads = kTile * kTile / kPiece;
 constexpr int kWords = kPiece / 4;
 constexpr int kPitch = kTile / 4 + 1;  // words of a tile's row; odd, so that a column lies in many banks
 
-struct Piece {
+struct Float8Piece {
   std::uint32_t words[kWords];
 };
 
-__device__ inline void set_byte(Piece& piece, int i, std::uint8_t byte) {
+__device__ inline void set_byte(Float8Piece& piece, int i, std::uint8_t byte) {
   piece.words[i / 4] |= static_cast<std::uint32_t>(byte) << (8 * (i % 4));
 }
 
 /// Numbers [begin, begin + 16) of a row as bytes, zeros from `end` on.
 template <class Number>
-__device__ inline Piece quantized(const Number* row, std::int64_t begin, std::int64_t end, float scale) {
+__device__ inline Float8Piece quantized(const Number* row, std::int64_t begin, std::int64_t end, float scale) {
   const bool has_vectors = is_aligned(row + begin);
-  Piece piece = {};
+  Float8Piece piece = {};
 #pragma unroll
   for (int half = 0; half < kPiece; half += kVector) {
     const Floats8 x = load_up_to(row, begin + half, end, has_vectors);
@@ -32,8 +32,8 @@ __device__ inline Piece quantized(const Number* row, std::int64_t begin, std::in
   }
   return piece;
 }
-__device__ inline Piece quantized(const fp8_e5m2* row, std::int64_t begin, std::int64_t end, float) {
-  Piece piece = {};
+__device__ inline Float8Piece quantized(const fp8_e5m2* row, std::int64_t begin, std::int64_t end, float) {
+  Float8Piece piece = {};
   if (begin + kPiece <= end && is_aligned(row + begin)) {
     const uint4 words = load_vector<uint4>(row + begin);
     return {{words.x, words.y, words.z, words.w}};
@@ -46,7 +46,7 @@ __device__ inline Piece quantized(const fp8_e5m2* row, std::int64_t begin, std::
 
 /// Bytes [begin, begin + 16) of a row, up to `end`.
 template <class Float8>
-__device__ inline void store_piece(Float8* row, std::int64_t begin, std::int64_t end, const Piece& piece) {
+__device__ inline void store_piece(Float8* row, std::int64_t begin, std::int64_t end, const Float8Piece& piece) {
   if (begin + kPiece <= end && is_aligned(row + begin)) {
     store_vector(row + begin, make_uint4(piece.words[0], piece.words[1], piece.words[2], piece.words[3]));
     return;
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
   const int begin = static_cast<int>(threadIdx.x) % (kTile / kPiece) * kPiece;
   if (first_row + line < rows) {
     const std::int64_t row = first_row + line;
-    const Piece piece = quantized(x.data + row * x.stride, first_column + begin, columns, scale);
+    const Float8Piece piece = quantized(x.data + row * x.stride, first_column + begin, columns, scale);
     if (by_rows.data != nullptr) store_piece(by_rows.data + row * by_rows.stride, first_column + begin, columns, piece);
 #pragma unroll
     for (int i = 0; i < kWords; ++i) tile[line * kPitch + begin / 4 + i] = piece.words[i];
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (by_columns.data == nullptr || first_column + line >= columns) return;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(tile);
-  Piece piece = {};
+  Float8Piece piece = {};
 #pragma unroll
   for (int i = 0; i < kPiece; ++i)
     if (first_row + begin + i < rows) set_byte(piece, i, bytes[(begin + i) * kPitch * 4 + line]);

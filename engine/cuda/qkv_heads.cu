@@ -17,14 +17,14 @@ struct Pairs {
 };
 
 /// Position of a lane: its projection, its head, and its eight pairs of that head.
-struct Place {
+struct LanePlace {
   std::int64_t row;
   int head;        ///< of q, then of k, then of v
   int pair;        ///< the first of its eight
   bool is_active;  ///< false: there is nothing for this lane, but it takes the sums of its warp
 };
 
-__device__ inline Place place_of(const QkvHeadsShape& shape, std::int64_t item, int lane) {
+__device__ inline LanePlace place_of(const QkvHeadsShape& shape, std::int64_t item, int lane) {
   const auto heads = static_cast<unsigned>(shape.heads + 2 * shape.kv_heads);
   const auto index = static_cast<unsigned>(item);  // checked to fit by the caller
   const unsigned row = index / heads;
@@ -33,12 +33,12 @@ __device__ inline Place place_of(const QkvHeadsShape& shape, std::int64_t item, 
 }
 
 template <class Number>
-__device__ inline Pairs load_pairs(const Number* head, const Place& place, std::int64_t head_dim) {
+__device__ inline Pairs load_pairs(const Number* head, const LanePlace& place, std::int64_t head_dim) {
   if (!place.is_active || head == nullptr) return {};
   return {load8(head + place.pair), load8(head + place.pair + head_dim / 2)};
 }
 template <class Number>
-__device__ inline void store_pairs(Number* head, const Place& place, std::int64_t head_dim, const Pairs& x) {
+__device__ inline void store_pairs(Number* head, const LanePlace& place, std::int64_t head_dim, const Pairs& x) {
   if (!place.is_active || head == nullptr) return;
   store8(head + place.pair, x.first);
   store8(head + place.pair + head_dim / 2, x.second);
@@ -50,7 +50,7 @@ struct Turn {
   bool is_there = false;
   bool rounds = false;
 
-  __device__ Turn(const QkvHeadsOptions& options, const Place& place, std::int64_t head_dim)
+  __device__ Turn(const QkvHeadsOptions& options, const LanePlace& place, std::int64_t head_dim)
       : cos{}, sin{}, is_there(options.cos != nullptr), rounds(options.rounds_rotation) {
     if (!is_there || !place.is_active) return;
     const std::int64_t at = place.row * (head_dim / 2) + place.pair;
@@ -146,7 +146,7 @@ struct Role {
   std::int64_t head;
   std::int64_t heads;  ///< of the projection
 
-  __device__ Role(const QkvHeadsShape& shape, const Place& place)
+  __device__ Role(const QkvHeadsShape& shape, const LanePlace& place)
       : is_query(place.head < shape.heads), is_value(place.head >= shape.heads + shape.kv_heads) {
     heads = is_query ? shape.heads : shape.kv_heads;
     head = place.head - (is_query ? 0 : is_value ? shape.heads + shape.kv_heads : shape.heads);
@@ -157,22 +157,22 @@ struct Role {
     return is_query ? q : is_value ? v : k;
   }
   template <class Number>
-  __device__ Number* row_of(HeadRows<Number> q, HeadRows<Number> k, HeadRows<Number> v, const Place& place,
+  __device__ Number* row_of(HeadRows<Number> q, HeadRows<Number> k, HeadRows<Number> v, const LanePlace& place,
                             std::int64_t dim) const {
     return head_of(of(q.data, k.data, v.data), of(q.stride, k.stride, v.stride), place, dim);
   }
   template <class Number>
-  __device__ Number* row_of(Number* q, Number* k, Number* v, const Place& place, std::int64_t dim) const {
+  __device__ Number* row_of(Number* q, Number* k, Number* v, const LanePlace& place, std::int64_t dim) const {
     return head_of(of(q, k, v), heads * dim, place, dim);
   }
   template <class Number>
-  __device__ Number* head_of(Number* data, std::int64_t stride, const Place& place, std::int64_t dim) const {
+  __device__ Number* head_of(Number* data, std::int64_t stride, const LanePlace& place, std::int64_t dim) const {
     return data == nullptr ? nullptr : data + place.row * stride + head * dim;
   }
 };
 
 /// Zeros if the blend has none.
-__device__ inline Pairs embedding_of(const QkvHeadsOptions& options, const Role& role, const Place& place,
+__device__ inline Pairs embedding_of(const QkvHeadsOptions& options, const Role& role, const LanePlace& place,
                                      std::int64_t dim) {
   const bool is_there = options.blend == HeadValueBlend::kPair || options.blend == HeadValueBlend::kLerp;
   const HeadRows<const bf16> rows = options.value_embedding;
@@ -183,7 +183,7 @@ template <int kLanes>
 __global__ void __launch_bounds__(kThreads)
     forward_heads(QkvHeadsShape shape, QkvProjections in, QkvHeadsOptions options, QkvHeads out) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const Place place = place_of(shape, thread / kLanes, static_cast<int>(thread % kLanes));
+  const LanePlace place = place_of(shape, thread / kLanes, static_cast<int>(thread % kLanes));
   const Role role(shape, place);
   const std::int64_t dim = shape.head_dim;
   Pairs x = load_pairs(role.row_of(in.q, in.k, in.v, place, dim), place, dim);
@@ -207,8 +207,8 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Gradient of a head of q or k with respect to its projection.
 template <int kLanes>
-__device__ inline Pairs unplaced(const QkvHeadsOptions& options, const Place& place, std::int64_t dim, const Pairs& x,
-                                 Pairs d) {
+__device__ inline Pairs unplaced(const QkvHeadsOptions& options, const LanePlace& place, std::int64_t dim,
+                                 const Pairs& x, Pairs d) {
   const Turn turn(options, place, dim);
   if (options.norm == HeadNorm::kAfterRotation)
     return turn(norm_gradient<kLanes>(turn(x, 1.0f), d, dim, options.eps), -1.0f);
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(kThreads)
   float sums[2] = {};
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads; first < threads; first += stride) {
     const std::int64_t thread = first + threadIdx.x;
-    const Place place = place_of(shape, thread / kLanes, static_cast<int>(thread % kLanes));
+    const LanePlace place = place_of(shape, thread / kLanes, static_cast<int>(thread % kLanes));
     const Role role(shape, place);
     const Pairs x = load_pairs(role.row_of(in.q, in.k, in.v, place, dim), place, dim);
     const Pairs d = load_pairs(role.row_of(g.q_heads, g.k_heads, g.v_heads, place, dim), place, dim);

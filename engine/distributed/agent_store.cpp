@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "engine/distributed/rendezvous.h"
 
 namespace nanobench::core {
@@ -17,10 +18,6 @@ namespace {
 
 constexpr int kFatalOnly = 3;
 constexpr std::size_t kMaxPointBytes = 80;  ///< an IPv6 address, an interface's name and a port
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 /// Failures between processes are reported in a sentence of our own; LibTorch's store would add pages of call stacks.
 /// TORCH_CPP_LOG_LEVEL enables those.

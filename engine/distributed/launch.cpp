@@ -1,10 +1,11 @@
 #include "engine/distributed/launch.h"
 
-#include <charconv>
 #include <cstdlib>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/secret_file.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -20,14 +21,13 @@ std::string text_of(const Environment& environment, const char* name) {
 std::optional<int> number_of(const Environment& environment, const char* name) {
   const std::string text = text_of(environment, name);
   if (text.empty()) return std::nullopt;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+  const std::optional<std::int64_t> value = parse_count(text);
+  if (!value || *value > std::numeric_limits<int>::max()) {
     throw Error(ErrorCode::kInvalidArgument, std::string("the environment variable ") + name +
                                                  " should be a number, but is \"" + text +
                                                  "\"; unset it, or start the processes by torchrun, mpirun or srun");
   }
-  return value;
+  return static_cast<int>(*value);
 }
 
 /// Variable names of one launcher.
@@ -119,15 +119,6 @@ std::string first_slurm_host(const std::string& list) {
   const std::string rest = list.substr(close + 1);  // a suffix behind the numbers, as in "rack[1-2]-a"
   const std::string suffix = rest.substr(0, rest.find_first_of(",["));
   return host + suffix;
-}
-
-const char* to_string(Launcher launcher) {
-  switch (launcher) {
-    case Launcher::kTorchrun: return "torchrun";
-    case Launcher::kMpirun: return "mpirun";
-    case Launcher::kSrun: return "srun";
-  }
-  return "";
 }
 
 }  // namespace nanobench::core

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::core {
 
 enum class Launcher { kTorchrun, kMpirun, kSrun };
@@ -43,6 +45,6 @@ std::optional<Launch> find_launch();
 /// The first host in Slurm's list: "node[03-05,9],login" gives "node03".
 std::string first_slurm_host(const std::string& list);
 
-const char* to_string(Launcher launcher);
+NB_ENUM_NAMES(Launcher, {Launcher::kTorchrun, "torchrun"}, {Launcher::kMpirun, "mpirun"}, {Launcher::kSrun, "srun"});
 
 }  // namespace nanobench::core

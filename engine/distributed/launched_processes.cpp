@@ -49,7 +49,7 @@ void LaunchedProcesses::start_world(const Launch& launch, CommunicatorChoice com
   }
   if (world_->rank() == launch.rank && world_->size() == launch.size) return;
   throw Error(ErrorCode::kUnavailable, "MPI numbers this process " + std::to_string(world_->rank()) + " of " +
-                                           std::to_string(world_->size()) + ", but " + to_string(launch.launcher) +
+                                           std::to_string(world_->size()) + ", but " + enum_name(launch.launcher) +
                                            " " + std::to_string(launch.rank) + " of " + std::to_string(launch.size) +
                                            "; use the mpirun of the MPI that the engine was built with");
 }

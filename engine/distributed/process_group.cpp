@@ -21,14 +21,14 @@ class OneProcess final : public ProcessGroup {
 void check_launch(int processes, const Launch& launch, CommunicatorChoice communicator) {
   if (launch.size != processes) {
     throw Error(ErrorCode::kInvalidArgument,
-                std::string(to_string(launch.launcher)) + " started " + std::to_string(launch.size) +
+                enum_name(launch.launcher) + " started " + std::to_string(launch.size) +
                     " processes, but distributed/processes is " + std::to_string(processes) +
                     "; make them the same, or unset the launcher's variables (RANK, WORLD_SIZE)");
   }
   if (communicator == CommunicatorChoice::kSharedMemory) {
     throw Error(ErrorCode::kInvalidArgument,
                 "communicator \"shared_memory\" is for processes that the engine starts itself, but " +
-                    std::string(to_string(launch.launcher)) + " started these; use \"auto\", \"tcp\" or \"mpi\"");
+                    enum_name(launch.launcher) + " started these; use \"auto\", \"tcp\" or \"mpi\"");
   }
 }
 

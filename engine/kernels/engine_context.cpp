@@ -16,7 +16,7 @@ std::mutex making_threads;
 template <class Path>
 void check_available(const std::optional<Path>& path, const std::vector<Path>& available) {
   if (path && std::find(available.begin(), available.end(), *path) == available.end())
-    throw Error(ErrorCode::kUnavailable, std::string("this processor has no ") + to_string(*path));
+    throw Error(ErrorCode::kUnavailable, "this processor has no " + enum_name(*path));
 }
 
 }  // namespace

@@ -46,15 +46,15 @@ const char* const kUsage =
     "share.\n"
     "People use `nanobench train` and `nanobench run`, which start this program.\n";
 
-struct Arguments {
+struct EngineArguments {
   std::string spec_file;
   int events_fd = 1;
   std::string device;       ///< empty: as the specification says
   std::string secret_file;  ///< empty: as the environment says
 };
 
-Arguments parse_arguments(int argc, char** argv) {
-  Arguments arguments;
+EngineArguments parse_arguments(int argc, char** argv) {
+  EngineArguments arguments;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--spec") {
@@ -260,7 +260,7 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, request_stop);
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    const Arguments arguments = parse_arguments(argc, argv);
+    const EngineArguments arguments = parse_arguments(argc, argv);
     Json json = read_json_file(arguments.spec_file);
     if (!arguments.device.empty() && json.is_object()) json["device"] = arguments.device;
     const RunSpec spec = read_run_spec(json, arguments.spec_file);

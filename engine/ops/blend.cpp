@@ -8,7 +8,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Coefficients {
+struct BlendCoefficients {
   double x = 1.0;
   double y = 0.0;
 };
@@ -19,7 +19,7 @@ double entry(const at::Tensor& weights, std::int64_t index) {
                                               : static_cast<double>(weights.const_data_ptr<float>()[index]);
 }
 
-Coefficients coefficients(const at::Tensor& weights, BlendForm form, std::int64_t index) {
+BlendCoefficients coefficients(const at::Tensor& weights, BlendForm form, std::int64_t index) {
   switch (form) {
     case BlendForm::kPair: return {entry(weights, 0), entry(weights, 1)};
     case BlendForm::kFirstOnly: return {entry(weights, 0), 0.0};
@@ -63,7 +63,7 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
       const DeviceCoefficients c = device_coefficients(weights, form, index);
       return form == BlendForm::kFirstOnly ? times(x, c.x) : at::addcmul(times(x, c.x), y, c.y);
     }
-    const Coefficients c = coefficients(weights, form, index);
+    const BlendCoefficients c = coefficients(weights, form, index);
     if (form == BlendForm::kAddIndexed) return at::add(x, y, c.y);
     at::Tensor sum = at::mul(x, c.x);
     if (form != BlendForm::kFirstOnly) sum.add_(y, c.y);
@@ -81,7 +81,7 @@ struct WeightedSum : torch::autograd::Function<WeightedSum> {
       return {times(dy_out, c.x), form == BlendForm::kFirstOnly ? at::Tensor() : times(dy_out, c.y),
               weight_gradient(form, index, x, y, weights, dy_out), at::Tensor(), at::Tensor()};
     }
-    const Coefficients c = coefficients(weights, form, index);
+    const BlendCoefficients c = coefficients(weights, form, index);
     const at::Tensor dx = form == BlendForm::kAddIndexed ? dy_out : at::mul(dy_out, c.x);
     const at::Tensor dy = form == BlendForm::kFirstOnly ? at::Tensor() : at::mul(dy_out, c.y);
     return {dx, dy, weight_gradient(form, index, x, y, weights, dy_out), at::Tensor(), at::Tensor()};

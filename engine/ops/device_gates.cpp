@@ -20,7 +20,7 @@ bool fits_gate(const at::Tensor& rows, const at::Tensor& weight) {
          weight.size(1) <= cuda::kMaxGateDim;
 }
 
-struct DeviceHeadGate : torch::autograd::Function<DeviceHeadGate> {
+struct DeviceHeadGateFunction : torch::autograd::Function<DeviceHeadGateFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& y, const at::Tensor& x,
                             const at::Tensor& weight, double norm_eps) {
     const OpTimer timer("gate");
@@ -64,7 +64,7 @@ struct DeviceHeadGate : torch::autograd::Function<DeviceHeadGate> {
   }
 };
 
-struct DeviceSmear : torch::autograd::Function<DeviceSmear> {
+struct DeviceSmearFunction : torch::autograd::Function<DeviceSmearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& e, const at::Tensor& weight,
                             const at::Tensor& lambda) {
     const OpTimer timer("smear");
@@ -116,11 +116,11 @@ bool fits_device_smear(const at::Tensor& e, const at::Tensor& weight) {
 }
 
 at::Tensor device_gated_heads(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight, double norm_eps) {
-  return DeviceHeadGate::apply(y.contiguous(), x.contiguous(), weight.contiguous(), norm_eps);
+  return DeviceHeadGateFunction::apply(y.contiguous(), x.contiguous(), weight.contiguous(), norm_eps);
 }
 
 at::Tensor device_smear(const at::Tensor& e, const at::Tensor& weight, const at::Tensor& lambda) {
-  return DeviceSmear::apply(e.contiguous(), weight.contiguous(), lambda);
+  return DeviceSmearFunction::apply(e.contiguous(), weight.contiguous(), lambda);
 }
 
 }  // namespace nanobench::core

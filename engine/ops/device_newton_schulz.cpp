@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t kSideUnit = kernel_units::kMatrixSide;
 
 /// Coefficients of an iteration.
-struct Factors {
+struct IterationFactors {
   float a, b, c;
 
-  explicit Factors(const Quintic& quintic)
+  explicit IterationFactors(const Quintic& quintic)
       : a(static_cast<float>(quintic.a)), b(static_cast<float>(quintic.b)), c(static_cast<float>(quintic.c)) {}
 };
 
@@ -52,7 +52,7 @@ struct Iterates {
         square(at::empty_like(gram)) {}
 
   /// x <- a x + (b A + c A A) x, each product and sum rounded.
-  void step_grouped(const Factors& f, at::Tensor& scaled) {
+  void step_grouped(const IterationFactors& f, at::Tensor& scaled) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
     combine(f.c, gram, 0.0f, {}, scaled);
     at::bmm_out(square, scaled, gram);
@@ -63,7 +63,7 @@ struct Iterates {
   }
 
   /// The same, a product rounded together with what is added to it.
-  void step_fused(const Factors& f) {
+  void step_fused(const IterationFactors& f) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
     multiply_by_transpose(gram, f.c, gram, f.b, square);
     at::baddbmm_out(next, x, square, x, f.a, 1.0f);
@@ -71,7 +71,7 @@ struct Iterates {
   }
 
   /// x <- a x + b (A x) + c A (A x)
-  void step_by_terms(const Factors& f, at::Tensor& first) {
+  void step_by_terms(const IterationFactors& f, at::Tensor& first) {
     multiply_by_transpose(x, 1.0f, {}, 0.0f, gram);
     at::bmm_out(first, gram, x);
     combine(f.a, x, f.b, first, x);
@@ -97,7 +97,7 @@ at::Tensor device_newton_schulz(at::Tensor x, const NewtonSchulzOptions& options
   if (!is_grouped) first = at::empty_like(iterates.x);
   if (is_grouped && !is_fused) scaled = at::empty_like(iterates.gram);
   for (std::int64_t i = 0; i < options.steps; ++i) {
-    const Factors factors(quintic_of(options.is_polar_express, i));
+    const IterationFactors factors(quintic_of(options.is_polar_express, i));
     if (is_fused) {
       iterates.step_fused(factors);
     } else if (is_grouped) {

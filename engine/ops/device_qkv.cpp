@@ -22,7 +22,7 @@ at::Tensor matrix(const at::Tensor& weight) {
 }
 
 /// Three matrices, or the columns of one: q, k and v of each row.
-struct Projections {
+struct DeviceProjections {
   at::Tensor q, k, v;  ///< k and v undefined where q holds all
 
   bool is_joined() const { return !k.defined(); }
@@ -40,7 +40,7 @@ struct Projections {
   }
 };
 
-Projections saved_projections(const variable_list& saved) {
+DeviceProjections saved_projections(const variable_list& saved) {
   const auto part = [&](int slot) { return saved[slot].numel() > 0 ? saved[slot] : at::Tensor(); };
   return {saved[kProjectedQ], part(kProjectedK), part(kProjectedV)};
 }
@@ -78,13 +78,13 @@ double qkv_flops(const at::Tensor& x, const QkvOptions& options) {
 
 /// Gradients from the heads to the projections and the value embedding.
 struct HeadsBackward {
-  Projections projections;
+  DeviceProjections projections;
   at::Tensor value_embedding;
   at::Tensor value_lambdas;
 };
 
 HeadsBackward heads_backward(const variable_list& saved, const QkvOptions& options, const variable_list& gradients) {
-  const Projections in = saved_projections(saved);
+  const DeviceProjections in = saved_projections(saved);
   const auto like = [](const at::Tensor& x) { return x.defined() ? at::empty_like(x) : x; };
   HeadsBackward out{.projections = {like(in.q), like(in.k), like(in.v)}, .value_embedding = {}, .value_lambdas = {}};
   const at::TensorOptions floats = saved[kBlendX].options().dtype(at::kFloat);
@@ -130,7 +130,7 @@ struct DeviceQkv : torch::autograd::Function<DeviceQkv> {
     const auto project = [&](const at::Tensor& weight) {
       return weight.numel() > 0 ? at::mm(normed, matrix(weight).t()) : at::Tensor();
     };
-    const Projections projections{project(wq), project(wk), project(wv)};
+    const DeviceProjections projections{project(wq), project(wk), project(wv)};
     const std::int64_t length = x.size(0);
     const at::Tensor q = at::empty({length, options.heads, options.head_dim}, x.options()),
                      k = at::empty({length, options.kv_heads, options.head_dim}, x.options()), v = at::empty_like(k);
@@ -148,7 +148,7 @@ struct DeviceQkv : torch::autograd::Function<DeviceQkv> {
     const QkvOptions& options = holder->options;
     const OpTimer timer("qkv", 2.0 * qkv_flops(saved[kBlendX], options));
     const HeadsBackward heads = heads_backward(saved, options, gradients);
-    const Projections& d = heads.projections;
+    const DeviceProjections& d = heads.projections;
     at::Tensor dnormed = at::mm(d.q, matrix(saved[kWq]));
     if (!d.is_joined()) dnormed.addmm_(d.k, matrix(saved[kWk])).addmm_(d.v, matrix(saved[kWv]));
     const auto weight_gradient = [&](const at::Tensor& dy, int slot) {

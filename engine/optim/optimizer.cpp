@@ -7,15 +7,6 @@
 
 namespace nanobench::core {
 
-const char* to_string(UpdatePath path) {
-  switch (path) {
-    case UpdatePath::kCpuKernels: return "CPU kernels";
-    case UpdatePath::kGpuKernels: return "GPU kernels";
-    case UpdatePath::kOperations: break;
-  }
-  return "operations";
-}
-
 void Optimizer::step(double lr_factor, double momentum) {
   prepare(lr_factor, momentum);
   launch();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/config/train_config.h"
 #include "engine/nn/parameters.h"
 #include "engine/ops/torch.h"
@@ -17,7 +18,8 @@ namespace nanobench::core {
 
 /// The code path of an update.
 enum class UpdatePath { kCpuKernels, kGpuKernels, kOperations };
-const char* to_string(UpdatePath path);  ///< "CPU kernels", "GPU kernels", "operations"
+NB_ENUM_NAMES(UpdatePath, {UpdatePath::kCpuKernels, "CPU kernels"}, {UpdatePath::kGpuKernels, "GPU kernels"},
+              {UpdatePath::kOperations, "operations"});
 
 /// Steps without updates (OptimizerGroupConfig::pause_steps).
 struct Pauses {

@@ -363,7 +363,7 @@ std::map<std::string, std::string> OptimizerSet::paths() const {
   std::map<std::string, std::string> paths;
   for (const auto& [type, used] : by_type) {
     std::vector<std::string> names;
-    for (const UpdatePath path : used) names.emplace_back(to_string(path));
+    for (const UpdatePath path : used) names.emplace_back(enum_name(path));
     paths[type == OptimizerType::kMuon ? "muon" : "adam"] = joined(names);
   }
   return paths;

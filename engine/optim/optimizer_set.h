@@ -79,7 +79,7 @@ class OptimizerSet {
   /// Undoes the steps since state().
   void restore(const State& state);
 
-  /// The code paths of the updates (to_string(UpdatePath)), under "adam" and "muon" if present; several paths if groups
+  /// The code paths of the updates (enum_name(UpdatePath)), under "adam" and "muon" if present; several paths if groups
   /// differ.
   std::map<std::string, std::string> paths() const;
 

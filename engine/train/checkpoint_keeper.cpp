@@ -8,6 +8,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -132,15 +133,13 @@ CheckpointKeeper::Start CheckpointKeeper::start() {
 /// Returns the step of the last validation.
 std::optional<std::int64_t> CheckpointKeeper::replay(const std::string& lines, Start& start) {
   std::optional<std::int64_t> validated;
-  for (std::size_t begin = 0; begin < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
-    const RunEvent event = parse_event_line(std::string_view(lines).substr(begin, end - begin));
+  for (const std::string_view line : split_lines(lines)) {
+    const RunEvent event = parse_event_line(line);
     if (const auto* eval = std::get_if<EvalEvent>(&event)) {
       validated = eval->step;
       start.val_loss = eval->loss;
     }
     parts_.events.report(event);
-    begin = end + 1;
   }
   return validated;
 }

@@ -33,7 +33,7 @@ std::string attention_path(const KernelQuery& query, const std::vector<KernelDev
 
 std::string no_kernel_for(const KernelQuery& query, const std::vector<KernelDevice>& devices) {
   StepParts parts;
-  for (const StepPart part : parts_without_kernel(query, devices)) parts.insert(to_string(part));
+  for (const StepPart part : parts_without_kernel(query, devices)) parts.insert(enum_name(part));
   return text_of(parts);
 }
 
@@ -44,8 +44,8 @@ std::map<std::string, std::string> engine_facts(const RunSpec& spec) {
           {"device", "cpu"},
           {"cpu_capability", at::get_cpu_capability()},
           {"dtype", enum_name(spec.dtype)},
-          {"vector_path", to_string(EngineContext::current().cpu_path())},
-          {"bfloat16", to_string(EngineContext::current().bfloat16_path())},
+          {"vector_path", enum_name(EngineContext::current().cpu_path())},
+          {"bfloat16", enum_name(EngineContext::current().bfloat16_path())},
           {"compiler", build_info().compiler},
           {"build_type", build_info().build_type}};
 }

@@ -149,14 +149,14 @@ void CostMeter::report(MetricSink& sink, Communicator& communicator, std::int64_
   say_both("bytes", cost.total().bytes);
   say_both("visited_blocks", static_cast<double>(cost.visited_blocks));
   say_both("visible_pairs", static_cast<double>(cost.visible_pairs));
-  const auto say_part = [&](const char* part, const Cost& of_part) {
+  const auto say_part = [&](const std::string& part, const Cost& of_part) {
     say(std::string("flops_per_step/") + part, of_part.flops / steps);
     say(std::string("bytes_per_step/") + part, of_part.bytes / steps);
   };
   for (std::size_t i = 0; i < kOpFamilies; ++i)
-    say_part(to_string(static_cast<OpFamily>(i)), cost.of(static_cast<OpFamily>(i)));
+    say_part(enum_name(static_cast<OpFamily>(i)), cost.of(static_cast<OpFamily>(i)));
   for (std::size_t i = 0; i < kCostPhases; ++i)
-    say_part(to_string(static_cast<CostPhase>(i)), cost.of(static_cast<CostPhase>(i)));
+    say_part(enum_name(static_cast<CostPhase>(i)), cost.of(static_cast<CostPhase>(i)));
 }
 
 }  // namespace nanobench::core

@@ -1,14 +1,11 @@
 #include "engine/train/run_device.h"
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
 
 namespace nanobench::core {
 namespace {
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 cuda::DeviceAttentionProducts products_of(AttentionProducts products) {
   return products == AttentionProducts::kWarpgroup ? cuda::DeviceAttentionProducts::kWarpgroup

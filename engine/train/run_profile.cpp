@@ -3,7 +3,6 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "core/base/atomic_write.h"
 #include "core/base/json.h"
 #include "core/base/op_timer.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 
@@ -95,10 +95,8 @@ std::string without_prefix(std::string_view name, std::string_view prefix) {
 
 /// "AddmmBackward0" -> "addmm".
 std::string plain_name(std::string_view node) {
-  std::string name = without_prefix(node, "torch::autograd::");
-  name = name.substr(0, name.find("Backward"));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
+  const std::string name = without_prefix(node, "torch::autograd::");
+  return lower_case(name.substr(0, name.find("Backward")));
 }
 
 /// Name of an autograd function in a profile.

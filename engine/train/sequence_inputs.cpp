@@ -53,18 +53,7 @@ std::shared_ptr<const AttentionPlan> SequenceInputs::make_paired_plan(std::span<
 
 SequenceInput SequenceInputs::make(std::span<const std::uint16_t> raw, const at::Tensor& tokens,
                                    const at::Tensor& targets, const StepWindows& windows) const {
-  SequenceInput input{.tokens = tokens,
-                      .targets = targets,
-                      .plan = make_plan(raw, windows.whole),
-                      .half_plan = nullptr,
-                      .paired_plan = nullptr,
-                      .paired_half_plan = nullptr,
-                      .dc_plan = nullptr,
-                      .target_weights = {1.0},
-                      .prefix_weight = 0.0,
-                      .rank = 0,
-                      .step = 0,
-                      .listed_plan = nullptr};
+  SequenceInput input{.tokens = tokens, .targets = targets, .plan = make_plan(raw, windows.whole)};
   if (!config_.attention.window.narrow_layers().empty()) input.half_plan = make_plan(raw, windows.half);
   if (!config_.model.paired_head_layers.empty()) {
     input.paired_plan = make_paired_plan(raw, windows.whole);

@@ -1,6 +1,7 @@
 #include "engine/train/step_graph.h"
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
@@ -41,8 +42,7 @@ GraphChoice<Graph> recorded(Record&& record) {
     rethrow_internal(error);
     return not_captured<Graph>(error.what());
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    return not_captured<Graph>(text.substr(0, text.find('\n')));
+    return not_captured<Graph>(first_line(error.what_without_backtrace()));
   }
 }
 
@@ -66,15 +66,7 @@ MicroStep::MicroStep(const GPT& model, const TrainConfig& config, double weight)
   input_ = {.tokens = tokens_,
             .targets = targets_,
             .plan = masks_.front().plan(),
-            .half_plan = masks == 2 ? masks_.back().plan() : nullptr,
-            .paired_plan = nullptr,
-            .paired_half_plan = nullptr,
-            .dc_plan = nullptr,
-            .target_weights = {1.0},
-            .prefix_weight = 0.0,
-            .rank = 0,
-            .step = 0,
-            .listed_plan = nullptr};
+            .half_plan = masks == 2 ? masks_.back().plan() : nullptr};
 }
 
 void MicroStep::set_window(std::int64_t mask, std::optional<std::int64_t> window) {

@@ -438,7 +438,7 @@ void Trainer::report_calls() {
   report("tensor_allocations", device_.memory()->allocations - allocations);
   if (!counter) return;
   for (int call = 0; call < kDriverCalls; ++call)
-    report(to_string(static_cast<DriverCall>(call)), counter->count(static_cast<DriverCall>(call)));
+    report(enum_name(static_cast<DriverCall>(call)), counter->count(static_cast<DriverCall>(call)));
 }
 
 /// Reports the GPU of the first process, and those of the others. `memory`: when training ended.
@@ -502,7 +502,7 @@ void Trainer::report_memory(std::int64_t peak) {
   for (const MemoryPart part : kMemoryParts) {
     const TypedNumbers& numbers = counts.of(part);
     const bool is_emulated = part != MemoryPart::kActivations || !device_.is_gpu();
-    report(std::string(to_string(part)) + "_bytes",
+    report(enum_name(part) + "_bytes",
            is_emulated ? numbers.emulated_bytes(number_bytes) : numbers.bytes(number_bytes));
   }
   const std::int64_t before = device_.is_gpu() ? 0 : sum_over_processes(communicator_, bytes_before_model_);

@@ -27,7 +27,7 @@ std::string name_end(ParameterGroup group, const std::string& layer = "") {
 }
 
 /// Sums of squares of all parameters, of each group, and of each group in each layer, by the end of a metric's name.
-class Squares {
+class ParameterSquares {
  public:
   void add(const Parameter& parameter, double square) {
     squares_[""] += square;
@@ -42,7 +42,7 @@ class Squares {
 };
 
 /// Smallest over largest gradient per weight of the layers' hidden matrices; NaN without any.
-double flow_of(const Parameters& parameters, const Squares& gradients) {
+double flow_of(const Parameters& parameters, const ParameterSquares& gradients) {
   std::map<std::string, std::int64_t> numbers;
   for (const Parameter& parameter : parameters.all()) {
     const std::string layer = health_layer(parameter.name);
@@ -88,7 +88,7 @@ bool TrainingHealth::is_due(std::int64_t step) const {
 void TrainingHealth::before_update() {
   const at::NoGradGuard no_grad;
   values_.clear();
-  Squares gradients;
+  ParameterSquares gradients;
   for (const Parameter& parameter : parameters_.all()) {
     const at::Tensor& gradient = parameter.tensor.grad();
     gradients.add(parameter, gradient.defined() ? square_of(gradient) : 0.0);
@@ -103,7 +103,7 @@ void TrainingHealth::before_update() {
 std::map<std::string, double> TrainingHealth::after_update() {
   const at::NoGradGuard no_grad;
   const std::vector<at::Tensor> updated = optimizers_.weights();
-  Squares before, change;
+  ParameterSquares before, change;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const Parameter& parameter = parameters_.all()[i];
     before.add(parameter, square_of(weights_[i]));

@@ -82,7 +82,7 @@ void flag_judged_loss(AuditGroup& group) {
 void flag_texts(AuditGroup& group) {
   if (group.scripts > 1 || group.texts < 2) return;
   std::vector<std::string> parts;
-  for (const results::ScriptPart part : group.differing) parts.emplace_back(results::name_of(part));
+  for (const results::ScriptPart part : group.differing) parts.emplace_back(enum_name(part));
   group.flags.push_back(std::to_string(group.texts) + " texts of one script, which differ in " +
                         (parts.empty() ? "layout" : listed(parts)) + " only");
 }
@@ -240,15 +240,6 @@ PlannedSteps planned_steps_of(const std::vector<AuditedRun>& runs) {
 }
 
 }  // namespace
-
-std::string to_string(AuditVerdict verdict) {
-  switch (verdict) {
-    case AuditVerdict::kMeets: return "meets the rule";
-    case AuditVerdict::kDoesNotMeet: return "does not meet the rule";
-    case AuditVerdict::kInconclusive: break;
-  }
-  return "inconclusive";
-}
 
 AuditVerdict Audit::verdict() const {
   const auto has = [&](AuditVerdict verdict) {

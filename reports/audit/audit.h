@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/audit/arms.h"
 #include "reports/audit/tracks.h"
 #include "reports/stats/summary.h"
@@ -33,7 +34,8 @@ enum class AuditVerdict {
   kDoesNotMeet,   ///< the test was possible, and failed
   kInconclusive,  ///< no test is possible: no final loss, or one run for the t test
 };
-std::string to_string(AuditVerdict verdict);
+NB_ENUM_NAMES(AuditVerdict, {AuditVerdict::kMeets, "meets the rule"},
+              {AuditVerdict::kDoesNotMeet, "does not meet the rule"}, {AuditVerdict::kInconclusive, "inconclusive"});
 
 /// One run of one log.
 struct AuditedRun {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::reports {
 
 /// The test of the mean loss that decides.
@@ -11,6 +13,7 @@ enum class AuditRule {
   kT,  ///< one-sided one-sample t, p below a limit: track 1 and 2
   kZ,  ///< (target - mean) * sqrt(n) >= threshold: the spread is known, so one run can meet it: track 3
 };
+NB_ENUM_NAMES(AuditRule, {AuditRule::kT, "t"}, {AuditRule::kZ, "z"});
 
 struct TrackRule {
   int track = 1;

@@ -108,7 +108,7 @@ std::optional<Chart> audit_loss_chart(const Audit& audit) {
     const auto interval = interval_of_mean(counted(group, &AuditedRun::loss), group.rule.target);
     chart.data.rows.push_back({text_cell(name), missing_cell(), missing_cell(), plotted_cell(group.loss.mean),
                                low_cell(interval), high_cell(interval), count_cell(group.n),
-                               text_cell(to_string(group.verdict)), plotted_cell(group.rule.target)});
+                               text_cell(enum_name(group.verdict)), plotted_cell(group.rule.target)});
   }
   if (chart.data.rows.empty()) return std::nullopt;
   const char* axis = "validation loss, nats/token";
@@ -139,7 +139,7 @@ std::optional<Chart> arm_loss_chart(const ArmComparison& comparison) {
                             number_column("n", "n"), text_column("verdict", "verdict")}};
   std::vector<std::string> verdicts(comparison.arms.size(), "control");
   for (std::size_t i = 0; i < comparison.pairs.size(); ++i)
-    verdicts[comparison.pairs[i].candidate] = to_string(comparison.loss[i].verdict);
+    verdicts[comparison.pairs[i].candidate] = enum_name(comparison.loss[i].verdict);
   for (std::size_t i = 0; i < comparison.arms.size(); ++i) {
     const LogArm& arm = comparison.arms[i];
     for (std::size_t run = 0; run < arm.losses.size(); ++run) {
@@ -193,7 +193,7 @@ std::optional<Chart> audit_time_chart(const Audit& audit) {
          plotted_cell(*group.train_ms.mean / kMsPerMinute), low_cell(interval), high_cell(interval),
          count_cell(group.train_ms.n),
          plotted_cell(group.record != nullptr ? std::optional(group.record->minutes) : std::nullopt),
-         text_cell(to_string(group.verdict))});
+         text_cell(enum_name(group.verdict))});
   }
   if (!has_claims) return std::nullopt;
   const char* axis = "training time, minutes";

@@ -239,7 +239,7 @@ std::optional<Chart> effects_chart(const results::PlanRecord& plan, const std::v
   for (const EffectResult* effect : in_forest_order(plan, effects)) {
     add_forest_rows(rows, *effect, published);
     names.push_back(effect->contrast.effect);
-    verdicts[names.back()] = effect->verdict ? to_string(*effect->verdict) : "no verdict";
+    verdicts[names.back()] = effect->verdict ? enum_name(*effect->verdict) : "no verdict";
   }
   return forest_of(std::string("The effect of each change. ") + kForestText, rows, names, verdicts);
 }
@@ -250,7 +250,7 @@ std::optional<Chart> arm_effects_chart(const ArmComparison& comparison) {
   std::map<std::string, std::string> verdicts;
   for (std::size_t i = 0; i < comparison.pairs.size(); ++i) {
     names.push_back(comparison.arms[comparison.pairs[i].candidate].name);
-    verdicts[names.back()] = to_string(comparison.loss[i].verdict);
+    verdicts[names.back()] = enum_name(comparison.loss[i].verdict);
   }
   add_arm_rows(rows, comparison, kLoss, ArmMetric::kLoss, comparison.loss);
   add_arm_rows(rows, comparison, kTime, ArmMetric::kTrainTime, comparison.time);

@@ -17,9 +17,9 @@ constexpr std::size_t kMaxStillLegend = 24;  ///< more names would be longer tha
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Values of a table's rows by the keys of its columns.
-class Rows {
+class KeyedRows {
  public:
-  explicit Rows(const Table& table) : table_(table) {
+  explicit KeyedRows(const Table& table) : table_(table) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) place_[table.columns[i].key] = i;
   }
 
@@ -83,7 +83,7 @@ std::string arrow_svg(const std::string& style, double x, double y, double direc
                   "M" + px(x) + "," + px(y - 4) + "V" + px(y + 4) + "L" + px(x + 5 * direction) + "," + px(y) + "Z");
 }
 
-std::string mark_svg(const Rows& rows, std::size_t row, const PixelScale& scale, double y) {
+std::string mark_svg(const KeyedRows& rows, std::size_t row, const PixelScale& scale, double y) {
   const std::string style = style_of(rows.cell(row, "finding").text);
   std::string out;
   const auto low = rows.number(row, "drawn_low"), high = rows.number(row, "drawn_high");
@@ -105,7 +105,7 @@ std::string mark_svg(const Rows& rows, std::size_t row, const PixelScale& scale,
 }
 
 /// The distinct texts of a column, in their order.
-std::vector<std::string> texts_of(const Rows& rows, const char* key) {
+std::vector<std::string> texts_of(const KeyedRows& rows, const char* key) {
   std::vector<std::string> texts;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string& text = rows.cell(row, key).text;
@@ -119,8 +119,8 @@ double place_in(const std::vector<std::string>& list, const std::string& text) {
 }
 
 /// The rows of one metric between two pixels.
-std::string panel_svg(const Rows& rows, const std::string& metric, const std::vector<std::string>& names, double begin,
-                      double end) {
+std::string panel_svg(const KeyedRows& rows, const std::string& metric, const std::vector<std::string>& names,
+                      double begin, double end) {
   constexpr double kRow = 20.0;
   PixelScale scale{.begin = begin + 8, .end = end - 8};
   scale.include(0.0);
@@ -146,7 +146,7 @@ std::string panel_svg(const Rows& rows, const std::string& metric, const std::ve
 std::string forest_still(const Table& data) {
   constexpr double kLabels = 170.0, kRow = 20.0;
   constexpr std::size_t kLabelColumns = 26;
-  const Rows rows(data);
+  const KeyedRows rows(data);
   const std::vector<std::string> names = texts_of(rows, "effect"), metrics = texts_of(rows, "metric");
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -184,7 +184,7 @@ std::string legend_svg(const std::vector<std::string>& names, double top) {
 
 std::string curves_still(const Table& data, const std::vector<std::string>& names) {
   constexpr double kHeight = 300.0, kHalf = 0.5;
-  const Rows rows(data);
+  const KeyedRows rows(data);
   PixelScale x{.begin = 50, .end = kStillWidth - 8}, y{.begin = kHeight - 40, .end = 8};
   std::map<std::string, std::string> paths;
   const auto is_drawn = [&](std::size_t row) { return rows.number(row, "progress").value_or(1.0) >= kHalf; };

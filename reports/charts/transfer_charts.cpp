@@ -150,7 +150,7 @@ std::optional<Chart> transfer_chart(const Transfer& transfer, const ScalePair& p
                                end(*small, &ConfidenceInterval::low), end(*small, &ConfidenceInterval::high),
                                plotted_cell(shown(pair.question, large->value)), end(*large, &ConfidenceInterval::low),
                                end(*large, &ConfidenceInterval::high),
-                               text_cell(to_string(signs_of(pair, *small, *large)))});
+                               text_cell(enum_name(signs_of(pair, *small, *large)))});
   }
   if (chart.data.rows.size() < 2) return std::nullopt;
   const CommonAxis axis = common_axis_of(chart.data);

@@ -306,7 +306,7 @@ class Judge {
       case MeasureKind::kBenchmark:
       case MeasureKind::kNone: break;
     }
-    return entry_.by == "counted" ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
+    return is_counted_ ? EvidenceKind::kCounted : EvidenceKind::kMeasured;
   }
 
   void not_measurable(const std::string& why) {
@@ -346,6 +346,7 @@ class Judge {
 
   void count() {
     if (ablations::needs_runs(claim_)) return measure();
+    is_counted_ = true;
     entry_.by = "counted";
     entry_.scale = "official";
     try {
@@ -469,9 +470,10 @@ class Judge {
     if (cell.is_exact && number.value) number.is_exact = true;
     std::size_t repetitions = 0;
     for (const OperationRepetitions& run : runs) repetitions += std::max(run.before.size(), run.after.size());
-    entry_.by = cell.is_exact ? "counted"
-                              : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
-                                    nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
+    is_counted_ = cell.is_exact;
+    entry_.by = is_counted_ ? "counted"
+                            : nanobench::counted(static_cast<std::int64_t>(repetitions), "repetition") + " in " +
+                                  nanobench::counted(static_cast<std::int64_t>(runs.size()), "run");
     return number;
   }
 
@@ -483,7 +485,7 @@ class Judge {
     const std::string sizes = sizes_text(cell.operation->arms.back().shapes);
     if (metric == claim_.rule->metric) {
       entry_.also.push_back(
-          {sizes + ": " + metric + " " + ablations::to_string(claim_.rule->form), number_of(claim_.rule->form, runs)});
+          {sizes + ": " + metric + " " + enum_name(claim_.rule->form), number_of(claim_.rule->form, runs)});
       return;
     }
     // Another quantity is reported for each arm, because a ratio is useless if it is 0 in one of them.
@@ -496,23 +498,13 @@ class Judge {
   const Claim& claim_;
   const ClaimEvidence& evidence_;
   LedgerEntry entry_;
+  bool is_counted_ = false;  ///< the number was counted, so that no seed or repetition changes it
 };
 
 }  // namespace
 
-const char* to_string(LedgerVerdict verdict) {
-  switch (verdict) {
-    case LedgerVerdict::kSupported: return "supported";
-    case LedgerVerdict::kContradicted: return "contradicted";
-    case LedgerVerdict::kInconclusive: return "inconclusive";
-    case LedgerVerdict::kNotMeasured: return "not measured";
-    case LedgerVerdict::kNotMeasurable: return "not measurable here";
-  }
-  return "?";
-}
-
 std::string word_of(LedgerVerdict verdict) {
-  std::string word = to_string(verdict);
+  std::string word = enum_name(verdict);
   std::replace(word.begin(), word.end(), ' ', '_');
   return word;
 }

@@ -26,7 +26,9 @@ inline constexpr std::array<LedgerVerdict, 5> kLedgerVerdicts = {
     LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive, LedgerVerdict::kNotMeasured,
     LedgerVerdict::kNotMeasurable};
 
-const char* to_string(LedgerVerdict verdict);
+NB_ENUM_NAMES(LedgerVerdict, {LedgerVerdict::kSupported, "supported"}, {LedgerVerdict::kContradicted, "contradicted"},
+              {LedgerVerdict::kInconclusive, "inconclusive"}, {LedgerVerdict::kNotMeasured, "not measured"},
+              {LedgerVerdict::kNotMeasurable, "not measurable here"});
 /// The verdict as one word: "not_measurable_here".
 std::string word_of(LedgerVerdict verdict);
 

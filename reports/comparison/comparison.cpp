@@ -124,17 +124,17 @@ std::vector<std::string> reasons_of(const CellMeasures& cell) {
 /// The title of the cell's record, or the first of its changes.
 std::string title_of(const CellMeasures& cell, bool is_first) {
   constexpr std::size_t kTitleColumns = 60;
-  const std::string& changed = cell.cell.changed;
+  const std::vector<std::string>& changes = cell.cell.changes;
   const bool is_record = cell.cell.record == cell.cell.label;
   if (is_record && !is_first && !cell.published.title.empty()) return cell.published.title;
-  return shortened(changed.substr(0, changed.find("; ")), kTitleColumns);
+  return changes.empty() ? "" : shortened(changes.front(), kTitleColumns);
 }
 
 Comparison row_of(const CellMeasures& cell, const std::optional<double>& target) {
   Comparison row;
   row.label = cell.cell.label;
   row.record = cell.cell.record;
-  row.changed = cell.cell.changed;
+  row.changed = results::changes_text(cell.cell.changes);
   row.val_loss = summarise(val_losses(cell));
   row.step_ms = summarise(step_times(cell));
   row.clock_ms = summarise(clocks(cell));

@@ -70,17 +70,17 @@ std::optional<results::PlanRecord> newest_calibration(const results::Store& stor
 namespace {
 
 /// One run's number to be judged.
-struct Candidate {
+struct JudgedNumber {
   const RunMeasure* run = nullptr;
   double value = 0.0;
 };
 
 /// Adds the outliers of `group`; none if it is too small.
-void judge(const std::vector<Candidate>& group, std::optional<std::vector<OutlyingRun>>& found) {
+void judge(const std::vector<JudgedNumber>& group, std::optional<std::vector<OutlyingRun>>& found) {
   if (group.size() < kMinForOutliers) return;
   if (!found) found.emplace();
   std::vector<double> values;
-  for (const Candidate& candidate : group) values.push_back(candidate.value);
+  for (const JudgedNumber& candidate : group) values.push_back(candidate.value);
   const std::optional<OutlierFlags> flags = outlier_flags(values, kOutlierLimit);
   if (!flags) return;  // all are equal
   const double middle = *median(values);
@@ -92,16 +92,16 @@ void judge(const std::vector<Candidate>& group, std::optional<std::vector<Outlyi
   }
 }
 
-std::optional<Candidate> candidate(const RunMeasure& run, const std::optional<double>& value) {
+std::optional<JudgedNumber> candidate(const RunMeasure& run, const std::optional<double>& value) {
   if (!run.run.is_completed() || !value || !std::isfinite(*value)) return std::nullopt;
-  return Candidate{&run, *value};
+  return JudgedNumber{&run, *value};
 }
 
 }  // namespace
 
 CellOutliers outliers_of(const CellMeasures& cell) {
-  std::vector<Candidate> losses;
-  std::map<std::tuple<std::string, std::string, int>, std::vector<Candidate>> times;  // by machine
+  std::vector<JudgedNumber> losses;
+  std::map<std::tuple<std::string, std::string, int>, std::vector<JudgedNumber>> times;  // by machine
   for (const RunMeasure& run : cell.runs) {
     if (const auto loss = candidate(run, run.val_loss)) losses.push_back(*loss);
     if (const auto time = candidate(run, run.step_ms))

@@ -51,22 +51,22 @@ std::size_t best_split(std::span<const StepTime> times, std::size_t low, std::si
 }
 
 /// A run and what its clock counted.
-struct TimedRun {
+struct ClockedRun {
   const RunMeasure* run = nullptr;
   std::vector<StepTime> times;
 };
 
 /// The first stretch of a log is as long as the timed steps before its first sample.
-std::int64_t first_stretch(const TimedRun& timed) {
+std::int64_t first_stretch(const ClockedRun& timed) {
   const std::int64_t later = timed.times.back().step - timed.times.front().step;
   return std::max<std::int64_t>(0, timed.run->run.result->timed_steps.value_or(later) - later);
 }
 
-std::vector<TimedRun> timed_runs(const results::Store& store, const CellMeasures& cell) {
-  std::vector<TimedRun> runs;
+std::vector<ClockedRun> timed_runs(const results::Store& store, const CellMeasures& cell) {
+  std::vector<ClockedRun> runs;
   for (const RunMeasure& run : cell.runs) {
     if (!run.run.is_completed() || !run.clock_ms || runs.size() == kMaxPhaseRuns) continue;
-    TimedRun timed{.run = &run, .times = clock_increments(store, run.run.id)};
+    ClockedRun timed{.run = &run, .times = clock_increments(store, run.run.id)};
     if (!timed.times.empty()) runs.push_back(std::move(timed));
   }
   return runs;
@@ -78,7 +78,7 @@ struct PhaseSlice {
   std::int64_t steps = 0;
 };
 
-PhaseSlice slice_of(const TimedRun& timed, const StepPhase& phase) {
+PhaseSlice slice_of(const ClockedRun& timed, const StepPhase& phase) {
   PhaseSlice slice;
   for (std::size_t i = 0; i < timed.times.size(); ++i) {
     const std::int64_t step = timed.times[i].step;
@@ -90,11 +90,11 @@ PhaseSlice slice_of(const TimedRun& timed, const StepPhase& phase) {
 }
 
 /// Runs of other machines would be no yardstick: only the first run's machine counts.
-BySeed phase_times_of(const std::vector<TimedRun>& runs, const StepPhase& phase) {
+BySeed phase_times_of(const std::vector<ClockedRun>& runs, const StepPhase& phase) {
   std::vector<std::vector<StepTime>> times;
   std::vector<std::int64_t> steps;
   std::vector<std::uint64_t> seeds;
-  for (const TimedRun& run : runs) {
+  for (const ClockedRun& run : runs) {
     if (!share_machine(*run.run, *runs.front().run)) continue;
     PhaseSlice slice = slice_of(run, phase);
     if (slice.steps <= 0) continue;
@@ -108,9 +108,9 @@ BySeed phase_times_of(const std::vector<TimedRun>& runs, const StepPhase& phase)
   return means;
 }
 
-std::set<std::int64_t> scheduled(const results::Store& store, const std::vector<std::vector<TimedRun>>& cells) {
+std::set<std::int64_t> scheduled(const results::Store& store, const std::vector<std::vector<ClockedRun>>& cells) {
   std::set<std::int64_t> all;
-  for (const std::vector<TimedRun>& runs : cells) {
+  for (const std::vector<ClockedRun>& runs : cells) {
     if (runs.empty()) continue;
     const std::int64_t run = runs.front().run->run.id;
     const auto some =
@@ -121,11 +121,11 @@ std::set<std::int64_t> scheduled(const results::Store& store, const std::vector<
 }
 
 /// Means over the first runs of the cells, of the steps that all of them have.
-std::vector<StepTime> common_times(const std::vector<std::vector<TimedRun>>& cells) {
+std::vector<StepTime> common_times(const std::vector<std::vector<ClockedRun>>& cells) {
   std::map<std::int64_t, std::vector<double>> by_step;
   std::size_t count = 0;
-  for (const std::vector<TimedRun>& runs : cells) {
-    for (const TimedRun& run : runs) {
+  for (const std::vector<ClockedRun>& runs : cells) {
+    for (const ClockedRun& run : runs) {
       ++count;
       const std::int64_t first = first_stretch(run);
       for (std::size_t i = 0; i < run.times.size(); ++i) {
@@ -146,10 +146,10 @@ struct StepRange {
   std::int64_t first = 0, last = -1;
 };
 
-StepRange range_of(const std::vector<std::vector<TimedRun>>& cells) {
+StepRange range_of(const std::vector<std::vector<ClockedRun>>& cells) {
   StepRange range;
-  for (const std::vector<TimedRun>& runs : cells) {
-    for (const TimedRun& run : runs) {
+  for (const std::vector<ClockedRun>& runs : cells) {
+    for (const ClockedRun& run : runs) {
       if (range.last < range.first) range.first = run.times.front().step;
       range.first = std::min(range.first, run.times.front().step);
       range.last = std::max(range.last, run.times.back().step);
@@ -176,8 +176,8 @@ std::vector<StepPhase> phases_between(const std::set<std::int64_t>& boundaries, 
   return phases;
 }
 
-void add_cells(StepPhase& phase, const std::vector<CellMeasures>& cells, const std::vector<std::vector<TimedRun>>& runs,
-               const ComparisonTable& table) {
+void add_cells(StepPhase& phase, const std::vector<CellMeasures>& cells,
+               const std::vector<std::vector<ClockedRun>>& runs, const ComparisonTable& table) {
   std::map<std::string, std::pair<std::size_t, BySeed>> known;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     BySeed times = phase_times_of(runs[i], phase);
@@ -232,7 +232,7 @@ std::vector<std::int64_t> measured_boundaries(std::span<const StepTime> times) {
 std::vector<StepPhase> step_phases(const results::Store& store, const std::vector<CellMeasures>& cells,
                                    const ComparisonTable& table) {
   if (clock_samples_of(cells) > kMaxClockSamples) return {};
-  std::vector<std::vector<TimedRun>> runs;
+  std::vector<std::vector<ClockedRun>> runs;
   for (const CellMeasures& cell : cells) runs.push_back(timed_runs(store, cell));
   std::set<std::int64_t> boundaries = scheduled(store, runs);
   if (boundaries.empty()) {

@@ -161,17 +161,6 @@ std::vector<TextPart> text_parts(const std::string& text) {
   return parts;
 }
 
-const char* to_string(Card::Tone tone) {
-  switch (tone) {
-    case Card::Tone::kBetter: return "better";
-    case Card::Tone::kWorse: return "worse";
-    case Card::Tone::kSame: return "same";
-    case Card::Tone::kOpen: return "open";
-    case Card::Tone::kPlain: break;
-  }
-  return "plain";
-}
-
 core::OrderedJson json_of(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? core::OrderedJson(*value) : core::OrderedJson(nullptr);
 }

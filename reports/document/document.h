@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 
 namespace nanobench::reports {
@@ -153,8 +154,8 @@ struct Card {
   std::string link = {};                ///< of the title; empty: none
 };
 
-/// "better", "worse", "same", "open", "plain": stable names.
-const char* to_string(Card::Tone tone);
+NB_ENUM_NAMES(Card::Tone, {Card::Tone::kBetter, "better"}, {Card::Tone::kWorse, "worse"}, {Card::Tone::kSame, "same"},
+              {Card::Tone::kOpen, "open"}, {Card::Tone::kPlain, "plain"});
 
 /// The full data behind a chart, if it is too large for a table: blocks of plain numbers.
 struct FullData {

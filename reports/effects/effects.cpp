@@ -439,17 +439,6 @@ std::string seeds_range(const SeedsForVerdict& needed) {
                                   : std::to_string(from);
 }
 
-const char* to_string(SeedsForVerdict::Status status) {
-  switch (status) {
-    case Status::kKnown: return "told";
-    case Status::kTooMany: return "too_many";
-    case Status::kOneSeed: return "one_seed";
-    case Status::kWithinNoise: return "within_noise";
-    case Status::kUnknown: break;
-  }
-  return "unknown";
-}
-
 std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<EffectResult>& effects,
                                                          const EffectRules& rules) {
   const double alpha = alpha_left(effects, rules);

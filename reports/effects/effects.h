@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/effects/plan_effects.h"
 #include "reports/effects/second_opinion.h"
 #include "reports/stats/sequential.h"
@@ -99,8 +100,9 @@ struct SeedsForVerdict {
 /// "4 to 30", "4 or more", "4": the range over the effect's interval. REQUIRES `seeds` or `min_seeds`.
 std::string seeds_range(const SeedsForVerdict& needed);
 
-/// "told", "too_many", "one_seed", "within_noise", "unknown": stable names.
-const char* to_string(SeedsForVerdict::Status status);
+NB_ENUM_NAMES(SeedsForVerdict::Status, {SeedsForVerdict::Status::kKnown, "told"},
+              {SeedsForVerdict::Status::kTooMany, "too_many"}, {SeedsForVerdict::Status::kOneSeed, "one_seed"},
+              {SeedsForVerdict::Status::kWithinNoise, "within_noise"}, {SeedsForVerdict::Status::kUnknown, "unknown"});
 
 /// In the order of `effects`, by the rules that will judge the coming seeds (final_rules_of). nullopt for effects with
 /// a verdict and for those that never get one. If several are undecided, each is computed as if none of the others will

@@ -11,10 +11,10 @@ constexpr int kMinToLose = 4;  // seeds from which a lost verdict is news
 std::string verdict_on(const EffectResult& effect, Question question) {
   if (question == Question::kEqualLoss) {
     const bool is_open = !effect.verdict || *effect.verdict == FeatureVerdict::kInconclusive;
-    return is_open ? "" : to_string(*effect.verdict);
+    return is_open ? "" : enum_name(*effect.verdict);
   }
   const Verdict verdict = question == Question::kLoss ? effect.loss.verdict : effect.log_time.verdict;
-  return verdict == Verdict::kInconclusive || verdict == Verdict::kMissing ? "" : to_string(verdict);
+  return verdict == Verdict::kInconclusive || verdict == Verdict::kMissing ? "" : enum_name(verdict);
 }
 
 void compare_verdicts(const EffectResult& with, const EffectResult& without, const Influence& run,
@@ -25,21 +25,12 @@ void compare_verdicts(const EffectResult& with, const EffectResult& without, con
     Influence& found = list.emplace_back(run);
     found.effect = with.contrast.effect;
     found.question = question;
-    found.with = before.empty() ? to_string(Verdict::kInconclusive) : before;
-    found.without = after.empty() ? to_string(Verdict::kInconclusive) : after;
+    found.with = before.empty() ? enum_name(Verdict::kInconclusive) : before;
+    found.without = after.empty() ? enum_name(Verdict::kInconclusive) : after;
   }
 }
 
 }  // namespace
-
-const char* to_string(Question question) {
-  switch (question) {
-    case Question::kLoss: return "loss";
-    case Question::kTime: return "time";
-    case Question::kEqualLoss: return "equal_loss";
-  }
-  return "?";
-}
 
 std::vector<Influence> influential_runs(const results::PlanRecord& plan, std::vector<CellMeasures> cells,
                                         const EffectRules& rules, const std::vector<EffectResult>& effects) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/effects/effects.h"
 
 namespace nanobench::reports {
@@ -12,8 +13,7 @@ namespace nanobench::reports {
 /// The question that a verdict answers.
 enum class Question { kLoss, kTime, kEqualLoss };
 
-/// "loss", "time", "equal_loss": stable names.
-const char* to_string(Question question);
+NB_ENUM_NAMES(Question, {Question::kLoss, "loss"}, {Question::kTime, "time"}, {Question::kEqualLoss, "equal_loss"});
 
 /// A verdict that would be another one without one run.
 struct Influence {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/comparison/comparison.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/plan_model.h"
@@ -19,6 +20,8 @@ enum class ErrorSource {
   kCells,  ///< the spreads within the cells, which share no seeds
   kLenth,  ///< the other effects of an unreplicated factorial
 };
+NB_ENUM_NAMES(ErrorSource, {ErrorSource::kNone, "none"}, {ErrorSource::kSeeds, "seeds"}, {ErrorSource::kPlan, "plan"},
+              {ErrorSource::kCells, "cells"}, {ErrorSource::kLenth, "lenth"});
 
 /// One metric of one contrast.
 struct MeasuredEffect {

@@ -123,7 +123,7 @@ std::vector<CellForecast> cells_of(const suites::Plan& plan, const results::Stor
     CellForecast& cell = cells[run.cell];
     if (cell.planned == 0) {
       cell.label = plan.cell_of(run).label;
-      cell.changed = plan.cell_of(run).changed;
+      cell.changed = results::changes_text(plan.cell_of(run).changes);
       cell.cost = estimate_cost(plan, run, history, options.calibration);
     }
     ++cell.planned;

@@ -40,7 +40,7 @@ std::vector<std::uint64_t> common_seeds(std::span<const BySeed> cells) {
 }
 
 /// The values of one stored plan; times are grouped by host, because times from two machines are never subtracted.
-struct PlanValues {
+struct StoredPlanValues {
   std::vector<BySeed> losses;                            ///< by cell
   std::map<std::string, std::vector<BySeed>> log_times;  ///< by host, then cell
 };
@@ -70,8 +70,8 @@ class NoiseReader {
 
  private:
   /// Uses only runs that are not yet in `seen`, and adds them to it.
-  PlanValues values_of(const results::PlanRecord& stored, std::set<std::int64_t>& seen) const {
-    PlanValues values;
+  StoredPlanValues values_of(const results::PlanRecord& stored, std::set<std::int64_t>& seen) const {
+    StoredPlanValues values;
     std::map<std::string, std::size_t> index;
     for (const results::PlanCell& cell : stored.cells) index.emplace(cell.label, index.size());
     values.losses.resize(index.size());
@@ -84,7 +84,7 @@ class NoiseReader {
     return values;
   }
 
-  void add(PlanValues& values, std::size_t cell, const results::RunRecord& run) const {
+  void add(StoredPlanValues& values, std::size_t cell, const results::RunRecord& run) const {
     const std::optional<double> loss = run.result->final_val_loss;
     if (loss && std::isfinite(*loss)) values.losses[cell][run.seed] = *loss;
     const std::optional<double> step_ms = run.result->mean_step_ms();
@@ -94,7 +94,7 @@ class NoiseReader {
     times[cell][run.seed] = std::log(*step_ms);
   }
 
-  static bool is_complete(const results::PlanRecord& stored, const PlanValues& values) {
+  static bool is_complete(const results::PlanRecord& stored, const StoredPlanValues& values) {
     std::size_t losses = 0;
     for (const BySeed& cell : values.losses) losses += cell.size();
     return losses == stored.lines.size();
@@ -112,7 +112,7 @@ class NoiseReader {
 
   void read_a_a(const results::PlanRecord& stored, Noise& noise) const {
     std::set<std::int64_t> seen;
-    const PlanValues values = values_of(stored, seen);
+    const StoredPlanValues values = values_of(stored, seen);
     if (values.losses.empty() || !is_complete(stored, values)) return;
     const std::string source = "plan " + std::to_string(stored.id) + ", one configuration against itself (a_a)";
     // Only the first arm: other arms' runs of the same seeds may give the same numbers.

@@ -58,11 +58,10 @@ std::map<std::string, double> costs_of(const results::Store& store, std::int64_t
 ArmRun arm_run(const results::Store& store, const RunMeasure& measure) {
   ArmRun run{.seed = measure.run.seed};
   if (!measure.run.result) {
-    run.outcome = "missing";
     run.message = "it is still running";
     return run;
   }
-  run.outcome = enum_name(measure.run.result->outcome);
+  run.outcome = measure.run.result->outcome;
   run.message = measure.run.result->message;
   if (!run.is_completed()) return run;
   run.host = measure.run.owner.host;
@@ -84,7 +83,7 @@ void add_missing(ArmCell& cell, const results::PlanRecord& plan, const std::stri
     if (line.cell != label) continue;
     const auto has_seed = [&](const ArmRun& run) { return run.seed == line.seed; };
     if (std::any_of(cell.runs.begin(), cell.runs.end(), has_seed)) continue;
-    cell.runs.push_back({.seed = line.seed, .outcome = "missing", .message = "it was not run"});
+    cell.runs.push_back({.seed = line.seed, .message = "it was not run"});
   }
   std::sort(cell.runs.begin(), cell.runs.end(), [](const ArmRun& a, const ArmRun& b) { return a.seed < b.seed; });
 }
@@ -152,7 +151,7 @@ ArmRun read_run(const Json& value, const std::string& source, const std::string&
   JsonObject object(value, source, pointer);
   ArmRun run;
   run.seed = static_cast<std::uint64_t>(object.integer("seed", 0, kLargestInteger));
-  run.outcome = object.string("outcome");
+  if (object.string("outcome") != run.outcome_text()) run.outcome = object.enumeration<core::RunOutcome>("outcome");
   run.message = object.string_or("message", "");
   run.val_loss = number_of(object, "val_loss");
   run.step_ms = number_of(object, "step_ms");
@@ -181,7 +180,7 @@ ArmCell read_cell(const Json& value, const std::string& source, const std::strin
 }
 
 OrderedJson to_json(const ArmRun& run) {
-  OrderedJson json = {{"seed", run.seed}, {"outcome", run.outcome}};
+  OrderedJson json = {{"seed", run.seed}, {"outcome", run.outcome_text()}};
   if (!run.message.empty()) json["message"] = run.message;
   if (run.val_loss) json["val_loss"] = *run.val_loss;
   if (run.step_ms) json["step_ms"] = *run.step_ms;

@@ -17,7 +17,8 @@ namespace nanobench::reports {
 /// One run.
 struct ArmRun {
   std::uint64_t seed = 0;
-  std::string outcome;             ///< "completed", ...; "missing" for a planned run that does not exist
+  /// Absent for a planned run that does not exist or has not ended.
+  std::optional<core::RunOutcome> outcome = std::nullopt;
   std::string message;             ///< reason, if it is not completed
   std::optional<double> val_loss;  ///< final, nats per token; completed runs only, like all below
   std::optional<double> step_ms;   ///< median over timed steps
@@ -30,7 +31,9 @@ struct ArmRun {
   std::string host;                              ///< host of a run of this database; not kept in files
   std::optional<core::StepParts> no_kernel_for;  ///< as in results::RunRecord; not kept in files
 
-  bool is_completed() const { return outcome == "completed"; }
+  bool is_completed() const { return outcome == core::RunOutcome::kCompleted; }
+  /// "completed", ..., or "missing".
+  std::string outcome_text() const { return outcome ? enum_name(*outcome) : "missing"; }
 };
 
 struct ArmCell {

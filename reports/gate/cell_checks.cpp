@@ -71,7 +71,7 @@ const ArmRun* run_of(const ArmCell& cell, std::uint64_t seed) {
 bool has_diverged(const ArmCell& baseline, const ArmCell& candidate) {
   return std::any_of(candidate.runs.begin(), candidate.runs.end(), [&](const ArmRun& run) {
     const ArmRun* before = run_of(baseline, run.seed);
-    return run.outcome == "diverged" && before != nullptr && before->is_completed();
+    return run.outcome == core::RunOutcome::kDiverged && before != nullptr && before->is_completed();
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/gate/gate_policy.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/plan_model.h"
@@ -22,8 +23,8 @@ enum class GateTest {
   kNotWorse,   ///< the change is below the margin (non-inferiority)
   kWorse,      ///< the change is above 0, one-sided
 };
-/// "", "equal", "different", "not worse", "worse": stable names.
-const char* to_string(GateTest test);
+NB_ENUM_NAMES(GateTest, {GateTest::kNone, ""}, {GateTest::kEqual, "equal"}, {GateTest::kDifferent, "different"},
+              {GateTest::kNotWorse, "not worse"}, {GateTest::kWorse, "worse"});
 
 /// The p-values of a check's tests; each absent without a test. Holm adjusts all but `not_worse`, each kind of test in
 /// a family of its own.

@@ -17,9 +17,9 @@ std::string replicate_text(const std::string& side, const ArmCell& cell, const A
   return side + ", " + cell.label + ", seed " + std::to_string(run.seed);
 }
 
-class Evaluation {
+class GateEvaluation {
  public:
-  Evaluation(const Arm& baseline, const Arm& candidate, const GatePolicy& policy, const GateSetting& setting)
+  GateEvaluation(const Arm& baseline, const Arm& candidate, const GatePolicy& policy, const GateSetting& setting)
       : comparability_(baseline, candidate, setting) {
     result_.baseline = baseline;
     result_.candidate = candidate;
@@ -69,8 +69,8 @@ class Evaluation {
         if (run.disturbance) disturbed_.push_back(replicate_text(side, cell, run) + ": " + *run.disturbance);
         continue;
       }
-      has_failures_ = has_failures_ || run.outcome != "diverged" || side == "baseline";
-      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome +
+      has_failures_ = has_failures_ || run.outcome != core::RunOutcome::kDiverged || side == "baseline";
+      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome_text() +
                                  (run.message.empty() ? "" : ": " + run.message));
     }
   }
@@ -132,17 +132,6 @@ class Evaluation {
 
 }  // namespace
 
-const char* to_string(GateAnswer answer) {
-  switch (answer) {
-    case GateAnswer::kPass: return "pass";
-    case GateAnswer::kRegression: return "regression";
-    case GateAnswer::kInconclusive: return "inconclusive";
-    case GateAnswer::kIncomplete: return "incomplete";
-    case GateAnswer::kNotComparable: return "not comparable";
-  }
-  return "?";
-}
-
 int exit_code(GateAnswer answer) {
   switch (answer) {
     case GateAnswer::kPass: return core::kExitSuccess;
@@ -156,7 +145,7 @@ int exit_code(GateAnswer answer) {
 
 GateResult evaluate_gate(const Arm& baseline, const Arm& candidate, const GatePolicy& policy,
                          const GateSetting& setting) {
-  return Evaluation(baseline, candidate, policy, setting).run();
+  return GateEvaluation(baseline, candidate, policy, setting).run();
 }
 
 }  // namespace nanobench::reports

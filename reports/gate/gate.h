@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/gate/arm.h"
 #include "reports/gate/cell_checks.h"
 #include "reports/gate/gate_policy.h"
@@ -28,7 +29,9 @@ namespace nanobench::reports {
 
 /// The gate's answer; each has its own exit code (core/base/error.h).
 enum class GateAnswer { kPass, kRegression, kInconclusive, kIncomplete, kNotComparable };
-const char* to_string(GateAnswer answer);
+NB_ENUM_NAMES(GateAnswer, {GateAnswer::kPass, "pass"}, {GateAnswer::kRegression, "regression"},
+              {GateAnswer::kInconclusive, "inconclusive"}, {GateAnswer::kIncomplete, "incomplete"},
+              {GateAnswer::kNotComparable, "not comparable"});
 int exit_code(GateAnswer answer);
 
 struct GateResult {

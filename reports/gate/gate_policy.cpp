@@ -28,29 +28,14 @@ MetricPolicy read_metric(JsonObject object, const MetricPolicy& usual) {
 
 }  // namespace
 
-const char* to_string(GateMetric metric) {
-  switch (metric) {
-    case GateMetric::kLoss: return "loss";
-    case GateMetric::kTime: return "time";
-    case GateMetric::kMemory: return "memory";
-    case GateMetric::kTrainingMemory: return "training_memory";
-    case GateMetric::kCost: return "cost";
-  }
-  return "?";
-}
-
 std::vector<GateMetric> all_gate_metrics() {
   return {GateMetric::kLoss, GateMetric::kTime, GateMetric::kMemory, GateMetric::kTrainingMemory, GateMetric::kCost};
 }
 
 GateMetric parse_gate_metric(const std::string& name, const std::string& source) {
-  std::vector<std::string> known;
-  for (const GateMetric metric : all_gate_metrics()) {
-    known.emplace_back(to_string(metric));
-    if (known.back() == name) return metric;
-  }
+  if (const std::optional<GateMetric> metric = enum_value<GateMetric>(name)) return *metric;
   throw Error(ErrorCode::kInvalidArgument, source + ": unknown metric \"" + name + "\"" +
-                                               core::suggestion(name, known) +
+                                               core::suggestion(name, enum_names<GateMetric>()) +
                                                "; expected loss, time, memory, training_memory or cost");
 }
 
@@ -71,7 +56,7 @@ GatePolicy read_gate_policy(const core::Json& value, const std::string& source) 
   if (object.has("alpha")) policy.alpha = object.number("alpha", 1e-6, 0.49);
   policy.min_runs = static_cast<int>(object.integer_or("least_runs", policy.min_runs, 2, 1 << 20));
   for (const GateMetric metric : all_gate_metrics()) {
-    const char* name = to_string(metric);
+    const std::string name = enum_name(metric);
     if (!object.has(name)) continue;
     JsonObject member = object.object(name);
     if (metric == GateMetric::kCost && member.has("instructions_margin"))

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 #include "reports/gate/arm.h"
 
@@ -16,8 +17,8 @@ namespace nanobench::reports {
 /// What a gate checks.
 enum class GateMetric { kLoss, kTime, kMemory, kTrainingMemory, kCost };
 
-/// "loss", "time", "memory", "training_memory", "cost"
-const char* to_string(GateMetric metric);
+NB_ENUM_NAMES(GateMetric, {GateMetric::kLoss, "loss"}, {GateMetric::kTime, "time"}, {GateMetric::kMemory, "memory"},
+              {GateMetric::kTrainingMemory, "training_memory"}, {GateMetric::kCost, "cost"});
 std::vector<GateMetric> all_gate_metrics();
 /// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name was given.
 GateMetric parse_gate_metric(const std::string& name, const std::string& source);

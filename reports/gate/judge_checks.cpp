@@ -111,17 +111,6 @@ class Judgement {
 
 }  // namespace
 
-const char* to_string(GateTest test) {
-  switch (test) {
-    case GateTest::kNone: return "";
-    case GateTest::kEqual: return "equal";
-    case GateTest::kDifferent: return "different";
-    case GateTest::kNotWorse: return "not worse";
-    case GateTest::kWorse: return "worse";
-  }
-  return "";
-}
-
 void share_spreads(std::vector<GateCheck>& checks, std::vector<OpenCheck>& open) {
   for (const GateMetric metric : {GateMetric::kLoss, GateMetric::kTime}) {
     std::vector<OpenCheck*> members;

@@ -80,7 +80,7 @@ std::vector<Column> group_columns() {
 }
 
 std::vector<TableCell> group_cells(const AuditGroup& group) {
-  TableCell verdict = text_cell(to_string(group.verdict));
+  TableCell verdict = text_cell(enum_name(group.verdict));
   verdict.detail = group.reason;
   return {
       text_cell(group.folder),
@@ -215,7 +215,7 @@ Section head_of(const Audit& audit) {
   const std::map<int, TrackRule> rules = rules_in(audit);
   list.add("target", "target loss", rules.size() == 1 ? fixed_cell(rules.begin()->second.target, 4) : missing_cell());
   list.add("rule", "rule", rules_text(audit));
-  list.add("verdict", "all together", value_cell(to_string(audit.verdict()), to_string(audit.verdict()), whole));
+  list.add("verdict", "all together", value_cell(enum_name(audit.verdict()), enum_name(audit.verdict()), whole));
   Section head;
   head.facts = std::move(list.facts);
   return head;

@@ -60,8 +60,8 @@ ReviewLine rule_line(const AuditGroup& group) {
   line.value = {{"target", group.rule.target},
                 {"p", group.t ? json_of(group.t->p) : core::OrderedJson(nullptr)},
                 {"z", group.z ? json_of(group.z->statistic) : core::OrderedJson(nullptr)},
-                {"verdict", to_string(group.verdict)}};
-  line.answer = to_string(group.verdict) + ", target " + format_fixed(group.rule.target, 4) + ": " + group.reason;
+                {"verdict", enum_name(group.verdict)}};
+  line.answer = enum_name(group.verdict) + ", target " + format_fixed(group.rule.target, 4) + ": " + group.reason;
   if (!is_z && group.t) line.answer += " (p = " + arm_p_cell(group.t->p).text + ")";
   if (is_z && group.z) line.answer += " (" + format_fixed(group.z->statistic, 4) + ")";
   return line;

@@ -155,10 +155,6 @@ RoundsNeeded rounds_to_decide(const MeasuredEffect& effect, const EffectRules& r
   return needed;
 }
 
-std::string percent(double share) {
-  return format_significant(100.0 * share, 2) + " %";
-}
-
 std::string verdict_word(const MeasuredEffect& effect) {
   switch (effect.verdict) {
     case Verdict::kImproved: return "faster";
@@ -385,7 +381,8 @@ std::string effect_sentence(const BenchData& data, const EffectResult& effect) {
     case Verdict::kRegressed:
       return name + " is " + verdict_word(time) + " than " + data.reference + ": it takes " + times_as_long(time) + ".";
     case Verdict::kUnchanged:
-      return name + " takes as long as " + data.reference + ", within " + percent(data.settings.margin) + ".";
+      return name + " takes as long as " + data.reference + ", within " +
+             format_significant_percent(data.settings.margin, 2) + ".";
     case Verdict::kMissing: return name + " has no result against " + data.reference + ".";
     default: break;
   }
@@ -406,8 +403,8 @@ std::string counts_sentence(const BenchData& data) {
   };
   add({Verdict::kImproved}, "faster", "faster");
   add({Verdict::kRegressed}, "slower", "slower");
-  add({Verdict::kUnchanged}, "the same within " + percent(data.settings.margin),
-      "the same within " + percent(data.settings.margin));
+  add({Verdict::kUnchanged}, "the same within " + format_significant_percent(data.settings.margin, 2),
+      "the same within " + format_significant_percent(data.settings.margin, 2));
   add({Verdict::kInconclusive, Verdict::kNotWorse}, "open", "open");
   add({Verdict::kMissing}, "without a result", "without a result");
   return "Of " + counted(static_cast<std::int64_t>(data.effects.size()), "command") + " against " + data.reference +
@@ -561,7 +558,7 @@ std::vector<std::string> bench_reading(const BenchData& data) {
       "faster. The intervals hold together at 95 %, and Holm adjusts the p-values over all commands. The same: proved "
       "to "
       "lie within " +
-      percent(data.settings.margin) +
+      format_significant_percent(data.settings.margin, 2) +
       " on both sides (--margin). Open: neither is proved. A verdict needs three rounds.");
   return reading;
 }
@@ -600,7 +597,8 @@ Document bench_report(const results::Store& store, const results::PlanRecord& pl
   facts.add("order_seed", "order seed", seed_cell(plan.order_seed));
   if (!data.effects.empty()) {
     facts.add("reference", "reference", data.reference);
-    facts.add("margin", "margin", value_cell(percent(data.settings.margin), data.settings.margin));
+    facts.add("margin", "margin",
+              value_cell(format_significant_percent(data.settings.margin, 2), data.settings.margin));
   }
   if (data.settings.turn_ms)
     facts.add("turn_ms", "turns of", value_cell(turn_text(data.settings), *data.settings.turn_ms));

@@ -157,8 +157,7 @@ Document features_report(const Catalogue& catalogue) {
   for (const Feature* feature : catalogue.all_features()) {
     table.rows.push_back({text_cell(feature->id), count_cell(feature->introduced_record),
                           text_or_missing(feature->before), text_or_missing(feature->after),
-                          text_cell(ablations::to_string(feature->kind)), toggle_cell(*feature),
-                          text_cell(feature->title)});
+                          text_cell(enum_name(feature->kind)), toggle_cell(*feature), text_cell(feature->title)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));
   document.next = {{.command = "show rotary", .gain = "one of them: its values, why, and which records use it"},
@@ -282,7 +281,7 @@ Document feature_report(const Catalogue& catalogue, const std::string& id, const
   const bool is_system = feature.kind == ablations::FeatureKind::kSystems;
   list.add("kind", "kind",
            value_cell(is_system ? "systems: the losses must stay bit-identical" : "numerics: the losses change",
-                      ablations::to_string(feature.kind)));
+                      enum_name(feature.kind)));
   list.add("introduced_record", "introduced in record", count_cell(feature.introduced_record));
   if (!feature.analyses.empty()) list.add("analyses", "change analyses", joined(feature.analyses));
   if (!feature.changes.empty()) list.add("changes", "documented changes", changes_cell(feature.changes));

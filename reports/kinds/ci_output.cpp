@@ -30,7 +30,7 @@ std::string command_text(const std::string& text, bool is_property) {
 std::string junit_case(const GateResult& result, const GateCheck& check) {
   std::string out = "    <testcase classname=\"" + escape_markup(result.candidate.suite + "." + check.cell) +
                     "\" name=\"" + escape_markup(check.name) + "\"";
-  const std::string word = to_string(check.verdict), message = " message=\"" + escape_markup(check.reason) + "\"";
+  const std::string word = enum_name(check.verdict), message = " message=\"" + escape_markup(check.reason) + "\"";
   if (!check.gates)
     return out + "><system-out>" + escape_markup(word + ": " + check.reason + " (does not gate)") +
            "</system-out></testcase>\n";
@@ -96,7 +96,7 @@ std::string gate_annotations(const GateResult& result, std::size_t max) {
     const std::string more =
         is_last_of_many ? "; and " + std::to_string(checks.size() - max) + " more in the job summary" : "";
     out += std::string(severity(check) > 1 ? "::error" : "::warning") +
-           " title=" + command_text("nanobench gate: " + check.name + " " + to_string(check.verdict), true) +
+           " title=" + command_text("nanobench gate: " + check.name + " " + enum_name(check.verdict), true) +
            "::" + command_text(check.cell + ": " + check.reason + more, false) + "\n";
   }
   return out;

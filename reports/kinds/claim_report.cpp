@@ -40,7 +40,7 @@ std::string claimed_text(const ClaimQuantity& quantity) {
   text += " " + quantity.unit;
   const bool has_direction =
       quantity.change == ClaimQuantity::Change::kDecrease || quantity.change == ClaimQuantity::Change::kIncrease;
-  return has_direction ? text + " (" + to_string(quantity.change) + ")" : text;
+  return has_direction ? text + " (" + enum_name(quantity.change) + ")" : text;
 }
 
 /// "record16 with gradient_buckets = copies", "T 8192, H 6, /attention ..."
@@ -51,7 +51,7 @@ std::string arm_text(const MeasureArm& arm) {
     text += link + feature + " = " + value;
     link = ", ";
   }
-  if (arm.kernels) text += std::string(" by ") + enum_name(*arm.kernels) + " kernels";
+  if (arm.kernels) text += " by " + enum_name(*arm.kernels) + " kernels";
   for (const auto& [size, value] : arm.shapes) text += (text.empty() ? "" : ", ") + size + " " + std::to_string(value);
   if (!arm.patch.empty()) text += " with " + arm.patch.dump();
   return text;
@@ -59,7 +59,7 @@ std::string arm_text(const MeasureArm& arm) {
 
 /// "cells: step_ms"
 std::string measured_by(const Claim& claim) {
-  const std::string kind = to_string(claim.measure.kind);
+  const std::string kind = enum_name(claim.measure.kind);
   return claim.rule ? kind + ": " + claim.rule->metric : kind;
 }
 
@@ -70,7 +70,7 @@ std::string metric_text(const Claim& claim) {
 
 void add_measure(FactList& facts, const Claim& claim) {
   const ClaimMeasure& measure = claim.measure;
-  facts.add("measure", "measured by", member_cell(to_string(measure.kind), claim.json.at("measure")));
+  facts.add("measure", "measured by", member_cell(enum_name(measure.kind), claim.json.at("measure")));
   facts.add_if("why", "why not", measure.why);
   facts.add_if("op", "operation", measure.op);
   facts.add_if("pointer", "setting", measure.pointer);
@@ -88,7 +88,7 @@ void add_measure(FactList& facts, const Claim& claim) {
 }
 
 void add_published(FactList& facts, const ablations::PublishedEvidence& published) {
-  facts.add_if("published_verdict", "published sources", to_string(published.verdict));
+  facts.add_if("published_verdict", "published sources", enum_name(published.verdict));
   facts.add_if("published_text", "their answer", published.text);
   if (published.value) {
     facts.add("published_value", "their number there", plain_cell(*published.value));
@@ -107,7 +107,7 @@ Document claims_report(const Catalogue& catalogue) {
   for (const Claim* claim : catalogue.claims()) {
     table.rows.push_back({text_cell(claim->id), text_cell(claim->analysis), count_cell(claim->record),
                           text_cell(claim->statement), text_cell(measured_by(*claim)),
-                          text_cell(to_string(claim->published.verdict))});
+                          text_cell(enum_name(claim->published.verdict))});
   }
   document.notes.push_back(format_count(static_cast<std::int64_t>(table.rows.size())) +
                            " claims. The statements are those of the analyses, not ours. The last column is the answer "
@@ -196,7 +196,7 @@ TableCell measured_cell(const LedgerEntry& entry) {
 
 /// What the rule measures: "step_ms after/before".
 std::string quantity_text(const Claim& claim) {
-  return claim.rule ? claim.rule->metric + std::string(" ") + ablations::to_string(claim.rule->form) : "-";
+  return claim.rule ? claim.rule->metric + " " + enum_name(claim.rule->form) : "-";
 }
 
 std::string side_text(const SideNumber& side) {
@@ -228,12 +228,12 @@ TableCell remark_cell(const LedgerEntry& entry) {
 
 TableCell published_cell(const LedgerEntry& entry) {
   const ablations::PublishedEvidence& published = entry.claim->published;
-  TableCell cell = value_cell(ablations::to_string(published.verdict), OrderedJson::object());
+  TableCell cell = value_cell(enum_name(published.verdict), OrderedJson::object());
   if (entry.published && entry.claim->rule) {
     cell.detail = number_text(*entry.claim, *entry.published);
     cell.value["value"] = *entry.published;
   }
-  cell.value["verdict"] = ablations::to_string(published.verdict);
+  cell.value["verdict"] = enum_name(published.verdict);
   return cell;
 }
 
@@ -252,7 +252,7 @@ Table ledger_table() {
 std::vector<TableCell> row_of(const LedgerEntry& entry) {
   const Claim& claim = *entry.claim;
   return {text_cell(claim.statement),
-          text_cell(to_string(entry.verdict)),
+          text_cell(enum_name(entry.verdict)),
           claim_number_cell(claim, entry.claimed),
           measured_cell(entry),
           published_cell(entry),
@@ -277,7 +277,7 @@ Table verdict_table(const std::vector<LedgerEntry>& entries) {
   Table table{.id = "verdicts", .title = "Verdicts by analysis", .columns = {}, .rows = {}};
   table.columns.push_back(text_column("analysis", "analysis"));
   for (const LedgerVerdict verdict : kLedgerVerdicts)
-    table.columns.push_back(number_column(word_of(verdict), to_string(verdict)));
+    table.columns.push_back(number_column(word_of(verdict), enum_name(verdict)));
   for (auto& [analysis, of] : counts) {
     std::vector<TableCell> row = {text_cell(analysis)};
     for (const LedgerVerdict verdict : kLedgerVerdicts) row.push_back(count_cell(of[verdict]));
@@ -292,8 +292,8 @@ std::string verdicts_text(std::map<LedgerVerdict, int>& counts) {
   for (const LedgerVerdict verdict :
        {LedgerVerdict::kSupported, LedgerVerdict::kContradicted, LedgerVerdict::kInconclusive}) {
     if (counts[verdict] == 0) continue;
-    parts.push_back(parts.empty() ? counted(counts[verdict], "is", "are") + " " + to_string(verdict)
-                                  : std::to_string(counts[verdict]) + " " + to_string(verdict));
+    parts.push_back(parts.empty() ? counted(counts[verdict], "is", "are") + " " + enum_name(verdict)
+                                  : std::to_string(counts[verdict]) + " " + enum_name(verdict));
   }
   return listed(parts);
 }

@@ -14,7 +14,7 @@ std::string nats_text(double nats) {
 
 std::string ratio_text(double log_ratio) {
   return log_ratio > std::log(2.0) ? "a factor of " + format_significant(std::exp(log_ratio), 2)
-                                   : format_significant(100.0 * std::expm1(log_ratio), 2) + " %";
+                                   : format_significant_percent(std::expm1(log_ratio), 2);
 }
 
 namespace {

@@ -28,7 +28,7 @@ void add_spread(Table& table, const std::string& effect, const char* metric, con
   const bool has_df = measured.estimate && std::isfinite(measured.estimate->df);
   table.rows.push_back({text_cell(effect), text_cell(metric), number_cell(measured.own_sd, spread),
                         number_cell(measured.plan_sd, spread), significant_cell(ratio, 2),
-                        value_cell(words_of(measured.spread), to_string(measured.spread)),
+                        value_cell(words_of(measured.spread), enum_name(measured.spread)),
                         fixed_cell(has_df ? std::optional(measured.estimate->df) : std::nullopt, 1)});
 }
 
@@ -54,7 +54,7 @@ Table influence_table(const std::vector<Influence>& influences) {
                           text_column("cell", "run of"), number_column("seed", "seed"), number_column("run", "run")}};
   for (const Influence& one : influences) {
     if (table.rows.size() == kMaxInfluences) break;
-    table.rows.push_back({text_cell(one.effect), text_cell(to_string(one.question)), text_cell(one.with),
+    table.rows.push_back({text_cell(one.effect), text_cell(enum_name(one.question)), text_cell(one.with),
                           text_cell(one.without), text_cell(one.cell), seed_cell(one.seed), count_cell(one.run_id)});
   }
   return table;

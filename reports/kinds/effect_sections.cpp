@@ -24,32 +24,21 @@ std::string interval_text(const ConfidenceInterval& interval, Format format) {
   return "[" + format(interval.low) + ", " + format(interval.high) + "]";
 }
 
-const char* to_string(ErrorSource source) {
-  switch (source) {
-    case ErrorSource::kNone: return "none";
-    case ErrorSource::kSeeds: return "seeds";
-    case ErrorSource::kPlan: return "plan";
-    case ErrorSource::kCells: return "cells";
-    case ErrorSource::kLenth: return "lenth";
-  }
-  return "?";
-}
-
 /// The numbers of an effect for machines. `show` converts them to the unit that people read.
 template <class Show>
 OrderedJson effect_json(const MeasuredEffect& effect, Show show) {
-  OrderedJson json = {{"value", show(*effect.value)}, {"n", effect.n}, {"error_from", to_string(effect.source)}};
+  OrderedJson json = {{"value", show(*effect.value)}, {"n", effect.n}, {"error_from", enum_name(effect.source)}};
   json["low"] = effect.interval ? OrderedJson(show(effect.interval->low)) : OrderedJson(nullptr);
   json["high"] = effect.interval ? OrderedJson(show(effect.interval->high)) : OrderedJson(nullptr);
   json["p"] = json_of(effect.p);
   json["adjusted_p"] = json_of(effect.adjusted_p);
   json["equivalence_p"] = json_of(effect.equivalence_p);
-  json["spread"] = reports::to_string(effect.spread);
+  json["spread"] = enum_name(effect.spread);
   json["own_sd"] = json_of(effect.own_sd);
   json["plan_sd"] = json_of(effect.plan_sd);
   json["plan_df"] = effect.plan_df;
   json["df"] = effect.estimate && std::isfinite(effect.estimate->df) ? OrderedJson(effect.estimate->df) : nullptr;
-  json["verdict"] = reports::to_string(effect.verdict);
+  json["verdict"] = enum_name(effect.verdict);
   if (effect.decided_at_look) json["decided_at_look"] = *effect.decided_at_look;
   return json;
 }
@@ -86,7 +75,7 @@ TableCell metric_verdict_cell(const MeasuredEffect& effect, const char* better, 
     case Verdict::kInconclusive: break;
     case Verdict::kMissing: return missing_cell();
   }
-  TableCell cell = value_cell(word, reports::to_string(effect.verdict));
+  TableCell cell = value_cell(word, enum_name(effect.verdict));
   if (effect.adjusted_p) cell.detail = "(p " + p_text(*effect.adjusted_p) + ")";
   return cell;
 }
@@ -136,7 +125,7 @@ TableCell verdict_cell(const EffectResult& effect) {
   std::string remark = effect.reason;
   if (effect.is_indicated) remark = "indicated: p " + p_text(*effect.adjusted_p) + "; " + remark;
   if (effect.decided_at_look) remark = "at look " + std::to_string(*effect.decided_at_look);
-  const char* const verdict = reports::to_string(*effect.verdict);
+  const std::string verdict = enum_name(*effect.verdict);
   return value_cell(verdict, verdict, remark.empty() ? "" : "(" + remark + ")");
 }
 
@@ -161,7 +150,7 @@ TableCell seeds_cell(const std::optional<SeedsForVerdict>& needed) {
     case SeedsForVerdict::Status::kWithinNoise: cell.text = "within noise"; break;
     case SeedsForVerdict::Status::kUnknown: cell.text = "unknown"; break;
   }
-  cell.value["status"] = to_string(needed->status);
+  cell.value["status"] = enum_name(needed->status);
   return cell;
 }
 

@@ -14,7 +14,7 @@ using core::OrderedJson;
 constexpr double kProved = 0.05;
 
 std::string share_text(double share) {
-  return format_fixed(100.0 * share, 1) + " %";
+  return format_percent(share, 1);
 }
 
 TableCell accuracy_cell(const std::optional<Accuracy>& accuracy) {

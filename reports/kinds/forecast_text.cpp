@@ -27,7 +27,7 @@ std::string remedy_of(const PassForecast& forecast) {
   std::vector<std::string> margins;
   for (const MetricForecast& metric : forecast.metrics) {
     if (metric.needed && *metric.needed > metric.margin)
-      margins.push_back(margin_value(metric.metric, *metric.needed) + " for the " + to_string(metric.metric));
+      margins.push_back(margin_value(metric.metric, *metric.needed) + " for the " + enum_name(metric.metric));
   }
   if (forecast.seeds) {
     return "; " + aim + counted(*forecast.seeds, "seed") + " a side" +
@@ -73,7 +73,7 @@ Document pass_forecast_report(const std::string& suite, const PassForecast& fore
                           number_column("needed", "margin for " + format_percent(PassForecast::kAimedChance, 0))}};
   for (const MetricForecast& metric : forecast.metrics) {
     const auto text = [&](double value) { return margin_value(metric.metric, value); };
-    table.rows.push_back({text_cell(to_string(metric.metric)), number_cell(metric.margin, text),
+    table.rows.push_back({text_cell(enum_name(metric.metric)), number_cell(metric.margin, text),
                           number_cell(metric.sd, text), chance_cell(metric.chance), number_cell(metric.needed, text)});
   }
   section.tables.push_back(std::move(table));

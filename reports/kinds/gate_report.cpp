@@ -47,7 +47,7 @@ std::string arm_text(const Arm& arm) {
 
 std::vector<Fact> facts_of(const GateResult& result) {
   FactList list;
-  list.add("answer", "answer", to_string(result.answer));
+  list.add("answer", "answer", enum_name(result.answer));
   list.add("exit_code", "exit code", count_cell(exit_code(result.answer)));
   list.add("suite", "suite", result.candidate.suite + " (" + result.candidate.scale + ")");
   list.add("baseline", "baseline", arm_text(result.baseline));
@@ -96,13 +96,13 @@ Table checks_table(const GateResult& result) {
                           text_column("test", "p of", 4), text_column("spread", "spread", 6),
                           number_column("pass_power", "power", 4), wide_column("reason", "why", 3)}};
   for (const GateCheck& check : result.checks) {
-    const char* const verdict = to_string(check.verdict);
+    const std::string verdict = enum_name(check.verdict);
     table.rows.push_back({text_cell(check.cell), text_cell(check.name),
                           value_cell(verdict, verdict, check.gates ? "" : "(does not gate)"), yes_no_cell(check.gates),
                           side_cell(check, check.baseline), side_cell(check, check.candidate),
                           change_cell(check, check.change), change_cell(check, check.bound),
                           change_cell(check, check.margin), n_cell(check), p_cell(check.p),
-                          text_cell(to_string(check.test)), text_cell(to_string(check.spread)),
+                          text_cell(enum_name(check.test)), text_cell(enum_name(check.spread)),
                           chance_cell(check.pass_power), text_cell(check.reason)});
   }
   return table;
@@ -188,7 +188,7 @@ void add_median_note(Document& document, const GateResult& result) {
 }  // namespace
 
 Document gate_report(const GateResult& result) {
-  Document document{.kind = "gate", .title = "Gate: " + std::string(to_string(result.answer))};
+  Document document{.kind = "gate", .title = "Gate: " + enum_name(result.answer)};
   document.headline = gate_headline(result);
   document.sections.emplace_back().tables.push_back(checks_table(result));
   document.sections.emplace_back().facts = facts_of(result);
@@ -233,7 +233,7 @@ std::string named(const GateResult& result, Verdict verdict, const std::string& 
 /// "b against a: 1 of 4 checks improved, 3 inconclusive. Proved better: step time of record12 (-3.1 %)."
 std::string compare_headline(const GateResult& result) {
   std::map<std::string, int> counts;
-  for (const GateCheck& check : result.checks) ++counts[to_string(check.verdict)];
+  for (const GateCheck& check : result.checks) ++counts[enum_name(check.verdict)];
   const std::string sides = result.candidate.name + " against " + result.baseline.name + ", ";
   if (counts.empty()) return sides + "nothing to compare.";
   std::vector<std::string> parts;

@@ -161,7 +161,7 @@ Table memory_table(const core::MemoryCounts& counts) {
                           value_cell(format_count(numbers.bfloat16), numbers.bfloat16),
                           memory_bytes_cell(numbers.bytes()), memory_bytes_cell(numbers.emulated_bytes())});
   };
-  for (const core::MemoryPart part : core::kMemoryParts) add(core::to_string(part), counts.of(part));
+  for (const core::MemoryPart part : core::kMemoryParts) add(enum_name(part), counts.of(part));
   add("all", counts.total());
   return table;
 }
@@ -175,8 +175,7 @@ Table counted_memory_table(const std::map<std::string, double>& counters) {
     if (found == counters.end()) return;
     table.rows.push_back({text_cell(part), value_cell(format_bytes(found->second), found->second)});
   };
-  for (const core::MemoryPart part : core::kMemoryParts)
-    add(std::string(core::to_string(part)), std::string(core::to_string(part)) + "_bytes");
+  for (const core::MemoryPart part : core::kMemoryParts) add(enum_name(part), enum_name(part) + "_bytes");
   add("before there is a model", "before_model_bytes");
   add("training: the peak without that", "training_bytes");
   return table;

@@ -18,10 +18,6 @@ std::string amount(std::int64_t count, const std::string& what) {
   return format_count(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string percent(double fraction, int digits = 3) {
-  return format_significant(100.0 * fraction, digits) + " %";
-}
-
 /// Formatted as it was typed: 0.05, 0.8.
 std::string plain(double value) {
   return OrderedJson(value).dump();
@@ -89,7 +85,8 @@ std::string power_text(const Forecast& forecast) {
   if (const auto loss = detectable_of(forecast, &EffectForecast::loss))
     sizes.push_back(loss_size_text(*loss, known_digits(*loss, forecast.noise.loss.spread->df)) + " nats of loss");
   if (const auto time = detectable_of(forecast, &EffectForecast::time))
-    sizes.push_back(percent(*time, known_digits(*time, forecast.noise.log_time.spread->df)) + " of step time");
+    sizes.push_back(format_significant_percent(*time, known_digits(*time, forecast.noise.log_time.spread->df)) +
+                    " of step time");
   if (sizes.empty()) return "";
   return " It finds effects of about " + listed(sizes) + " with power " + plain(forecast.rules.power) +
          (forecast.effects.size() > 1 ? ", all tested together." : ".");
@@ -153,7 +150,9 @@ TableCell effect_cell(const Detectable& metric, const NoiseFigure& noise, bool i
   }
   if (!is_asked && metric.effect) {
     const int digits = known_digits(*metric.effect, noise.spread->df);
-    const auto text = [&](double size) { return is_time ? percent(size, digits) : loss_size_text(size, digits); };
+    const auto text = [&](double size) {
+      return is_time ? format_significant_percent(size, digits) : loss_size_text(size, digits);
+    };
     return value_cell(text(*metric.effect),
                       {{"effect", *metric.effect},
                        {"effect_among_all", json_of(metric.effect_among_all)},
@@ -218,7 +217,7 @@ std::string detection_text(const Forecast& forecast) {
     return "The smallest effect that " + test + " at " + amount(forecast.seeds, "seed") + ".";
   std::vector<std::string> asked;
   if (forecast.rules.loss) asked.push_back(plain(*forecast.rules.loss) + " nats of loss");
-  if (forecast.rules.time) asked.push_back(percent(*forecast.rules.time) + " of step time");
+  if (forecast.rules.time) asked.push_back(format_significant_percent(*forecast.rules.time, 3) + " of step time");
   return "The seeds with which " + test + " an effect of " + listed(asked) + ".";
 }
 
@@ -235,7 +234,8 @@ Section detection_section(const Forecast& forecast) {
   list.add("loss_noise", "noise of val loss",
            noise_cell(noise.loss, noise.loss.spread ? "sd " + loss_size_text(noise.loss.spread->sd) : ""));
   list.add("time_noise", "noise of step time",
-           noise_cell(noise.log_time, noise.log_time.spread ? "sd " + percent(noise.log_time.spread->sd) : ""));
+           noise_cell(noise.log_time,
+                      noise.log_time.spread ? "sd " + format_significant_percent(noise.log_time.spread->sd, 3) : ""));
   if (is_asked) {
     list.add("needed", "seeds, each effect alone", needed_cell(forecast.needed, least_df(forecast)));
     list.add("needed_among_all", "seeds, all effects together",

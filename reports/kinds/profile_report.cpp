@@ -110,7 +110,8 @@ Table op_table(const StepProfile& profile) {
   return table;
 }
 
-void add_cost_row(Table& table, const std::map<std::string, double>& counters, const char* kind, const char* part) {
+void add_cost_row(Table& table, const std::map<std::string, double>& counters, const char* kind,
+                  const std::string& part) {
   const auto flops = find(counters, std::string("cost/flops_per_step/") + part);
   const auto bytes = find(counters, std::string("cost/bytes_per_step/") + part);
   if (!flops || !bytes) return;
@@ -138,9 +139,9 @@ Table cost_table(const std::map<std::string, double>& counters) {
                           number_column("flops_share", "share"), number_column("bytes", "bytes"),
                           number_column("bytes_share", "share")}};
   for (std::size_t i = 0; i < core::kOpFamilies; ++i)
-    add_cost_row(table, counters, "family", core::to_string(static_cast<core::OpFamily>(i)));
+    add_cost_row(table, counters, "family", enum_name(static_cast<core::OpFamily>(i)));
   for (std::size_t i = 0; i < core::kCostPhases; ++i)
-    add_cost_row(table, counters, "phase", core::to_string(static_cast<core::CostPhase>(i)));
+    add_cost_row(table, counters, "phase", enum_name(static_cast<core::CostPhase>(i)));
   return table;
 }
 

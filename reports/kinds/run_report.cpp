@@ -258,7 +258,7 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   if (Section counted = counted_section(counters); !counted.facts.empty())
     document.sections.push_back(std::move(counted));
   for (const results::RunMessage& message : store.messages(run_id)) {
-    document.notes.push_back(std::string(enum_name(message.kind)) + ": " + message.text);
+    document.notes.push_back(enum_name(message.kind) + ": " + message.text);
   }
   if (run.data_floor_nats && measure.lowest_val_loss < *run.data_floor_nats) {
     document.warnings.push_back(

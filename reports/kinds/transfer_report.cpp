@@ -110,7 +110,7 @@ Table pairs_table(const Transfer& transfer) {
               .rows = {}};
   for (const ScalePair& pair : transfer.pairs) {
     table.rows.push_back({text_cell(pair.small), text_cell(pair.large),
-                          value_cell(title_of(pair.question), to_string(pair.question)),
+                          value_cell(title_of(pair.question), enum_name(pair.question)),
                           count_cell(static_cast<std::int64_t>(pair.changes.size())), sign_count_cell(pair.decided),
                           sign_count_cell(pair.predicted), order_cell(pair), ceiling_cell(pair),
                           text_or_missing(opposite_names(pair, pair.predicted.disagreeing.size() + 1))});
@@ -142,9 +142,9 @@ Table shared_table(const Transfer& transfer, std::size_t max_rows, std::size_t& 
         left_out += 1;
         continue;
       }
-      table.rows.push_back({text_cell(change.name), value_cell(title_of(pair.question), to_string(pair.question)),
+      table.rows.push_back({text_cell(change.name), value_cell(title_of(pair.question), enum_name(pair.question)),
                             text_cell(pair.small), transfer_value_cell(pair.question, *small), text_cell(pair.large),
-                            transfer_value_cell(pair.question, *large), text_cell(to_string(signs)),
+                            transfer_value_cell(pair.question, *large), text_cell(enum_name(signs)),
                             text_cell(change.key.from), text_cell(change.key.to),
                             text_or_missing(change.key.base_text())});
     }

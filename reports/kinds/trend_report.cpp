@@ -15,7 +15,7 @@ TableCell mean_cell(TrendMetric metric, const Summary& summary) {
 }
 
 TableCell metric_cell(TrendMetric metric) {
-  return value_cell(title_of(metric), to_string(metric));
+  return value_cell(title_of(metric), enum_name(metric));
 }
 
 TableCell level_cell(TrendMetric metric, double value) {
@@ -46,7 +46,7 @@ const TrendChange* worst_change(const SeriesTrend& item) {
 }
 
 TableCell answer_cell(const Trend& trend, const SeriesTrend& item) {
-  TableCell cell = text_cell(to_string(item.answer));
+  TableCell cell = text_cell(enum_name(item.answer));
   if (const TrendChange* worst = worst_change(item)) {
     cell.detail = change_text(trend, item, *worst);
     if (item.changes.size() > 1)
@@ -181,7 +181,7 @@ Table left_out_table(const Trend& trend) {
     core::OrderedJson names = core::OrderedJson::array();
     for (const TrendMetric metric : item.metrics) {
       titles.emplace_back(title_of(metric));
-      names.push_back(to_string(metric));
+      names.push_back(enum_name(metric));
     }
     table.rows.push_back({text_cell(item.cell), value_cell(joined(titles), std::move(names)), text_cell(item.reason),
                           count_cell(item.runs)});

@@ -100,9 +100,9 @@ TableCell shift_cell(TrendMetric metric, const std::optional<Shift>& shift) {
 }
 
 TableCell expectation_cell(TrendMetric metric, const Expectation& expectation) {
-  OrderedJson value = {{"position", to_string(expectation.position)}, {"before", expectation.before}};
+  OrderedJson value = {{"position", enum_name(expectation.position)}, {"before", expectation.before}};
   add_bounds(value, expectation.interval);
-  TableCell cell = value_cell(to_string(expectation.position), std::move(value));
+  TableCell cell = value_cell(enum_name(expectation.position), std::move(value));
   if (expectation.interval) {
     cell.detail = "[" + trend_value_text(metric, expectation.interval->low) + ", " +
                   trend_value_text(metric, expectation.interval->high) + "]";

@@ -24,7 +24,7 @@ Section plan_section(const WatchState& state) {
   list.add("title", "title", state.title);
   list.add("scale", "scale", told_unless(state.scale, kOfTrainer));
   list.add("data", "data", told_unless(state.data_name, kOfTrainer));
-  list.add("state", "state", value_cell(runner_text(state), to_string(state.runner.state)));
+  list.add("state", "state", value_cell(runner_text(state), enum_name(state.runner.state)));
   list.add("process", "process", state.runner.owner ? count_cell(state.runner.owner->pid) : missing_cell());
   list.add("host", "host", state.runner.owner ? text_cell(state.runner.owner->host) : missing_cell());
   list.add("silent_s", "last seen, ago", duration_cell(state.runner.silent_s));
@@ -101,7 +101,7 @@ Table cell_table(const std::vector<WatchedCell>& cells) {
                   number_column("failed", "failed"), number_column("val_loss", "val loss"),
                   number_column("step_ms", "step ms"), wide_column("state", "state")}};
   for (const WatchedCell& cell : cells) {
-    TableCell state = text_cell(to_string(cell.state));
+    TableCell state = text_cell(enum_name(cell.state));
     state.detail = cell.reason;
     table.rows.push_back({text_cell(cell.label), count_cell(cell.planned), count_cell(cell.finished),
                           count_cell(cell.failed), average_cell(cell.val_loss, 4), average_cell(cell.step_ms, 2),

@@ -166,7 +166,7 @@ void add_cards(std::string& out, const std::vector<Card>& cards) {
   if (cards.empty()) return;
   out += "<ul class=\"cards\" aria-label=\"The answers\">\n";
   for (const Card& card : cards) {
-    out += std::string("<li class=\"card ") + to_string(card.tone) + "\">\n<strong>" +
+    out += std::string("<li class=\"card ") + enum_name(card.tone) + "\">\n<strong>" +
            link_html(escape_markup(card.title), card.link) + "</strong>\n";
     if (!card.verdict.empty()) out += "<span class=\"badge\">" + escape_markup(card.verdict) + "</span>\n";
     if (!card.text.empty()) out += "<p class=\"about\">" + escape_markup(card.text) + "</p>\n";

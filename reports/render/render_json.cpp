@@ -14,7 +14,7 @@ OrderedJson to_json(const Document& document) {
                        {"title", card.title},
                        {"text", card.text},
                        {"verdict", card.verdict},
-                       {"tone", to_string(card.tone)},
+                       {"tone", enum_name(card.tone)},
                        {"lines", card.lines}});
     }
   }

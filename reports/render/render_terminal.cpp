@@ -32,9 +32,9 @@ std::size_t widest_word(const std::string& text) {
 }
 
 /// How one table is laid out: which columns, how wide, details beside or below.
-class Layout {
+class TableLayout {
  public:
-  Layout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
+  TableLayout(const Table& table, std::size_t width) : table_(table), shown_(table.columns.size()) {
     std::iota(shown_.begin(), shown_.end(), std::size_t{0});
     do {
       for (const Squeeze squeeze : {Squeeze::kNone, Squeeze::kStacks}) {
@@ -286,7 +286,7 @@ void add_section(std::string& out, const Section& section, const TerminalStyle& 
   for (const Table& table : section.tables) {
     if (!table.title.empty()) out += "\n" + remarks.styled(kBold, indented("", table.title, style.width));
     const Table told = without_empty_columns(table);
-    out += Layout(told, style.width).text(style.width, style.has_color);
+    out += TableLayout(told, style.width).text(style.width, style.has_color);
   }
   remarks.add_reading(out, section.reading);
 }

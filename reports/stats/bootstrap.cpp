@@ -64,7 +64,7 @@ Values without(const Values& values, std::size_t index) {
 }
 
 /// Sums of the jackknife's influence values, to the second and third power.
-struct Influence {
+struct JackknifeSums {
   double squares = 0.0;
   double cubes = 0.0;
 
@@ -82,7 +82,7 @@ struct Influence {
 double acceleration(const Problem& problem) {
   if (!problem.is_accelerated) return 0.0;
   const bool is_paired = problem.pairing == Pairing::kPairs;
-  Influence influence;
+  JackknifeSums influence;
   Values left_out;
   for (std::size_t i = 0; i < problem.first.size(); ++i) {
     left_out.push_back(

@@ -233,17 +233,6 @@ void require_settings(const SpreadSettings& settings) {
 
 }  // namespace
 
-const char* to_string(SpreadKind kind) {
-  switch (kind) {
-    case SpreadKind::kNone: return "none";
-    case SpreadKind::kOwn: return "own";
-    case SpreadKind::kShared: return "shared";
-    case SpreadKind::kSmaller: return "smaller";
-    case SpreadKind::kLarger: return "larger";
-  }
-  return "?";
-}
-
 PlannedError ErrorForecast::at(int n) const {
   require_count(n, 2, "the blocks");
   const double own = n - 1.0;

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/power.h"
@@ -53,8 +54,8 @@ enum class SpreadKind {
   kLarger,   ///< its own, which is far above the plan's, or of a cell that is not counted in the plan's
 };
 
-/// "none", "own", "shared", "smaller", "larger": stable names.
-const char* to_string(SpreadKind kind);
+NB_ENUM_NAMES(SpreadKind, {SpreadKind::kNone, "none"}, {SpreadKind::kOwn, "own"}, {SpreadKind::kShared, "shared"},
+              {SpreadKind::kSmaller, "smaller"}, {SpreadKind::kLarger, "larger"});
 
 /// The error that a contrast would have with another number of blocks.
 struct ErrorForecast {

@@ -63,18 +63,6 @@ bool is_missing(const Evidence& evidence) {
 
 }  // namespace
 
-const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kImproved: return "improved";
-    case Verdict::kRegressed: return "regressed";
-    case Verdict::kUnchanged: return "unchanged";
-    case Verdict::kNotWorse: return "not worse";
-    case Verdict::kInconclusive: return "inconclusive";
-    case Verdict::kMissing: break;
-  }
-  return "missing";
-}
-
 Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule) {
   check(rule);
   if (is_missing(evidence)) return Verdict::kMissing;
@@ -85,16 +73,6 @@ Verdict verdict_of(const Evidence& evidence, const VerdictRule& rule) {
   if (!(evidence.p.value_or(p_of(effect)) < rule.alpha)) return Verdict::kInconclusive;
   const bool is_lower = effect.value < 0.0;
   return is_lower == (rule.direction == Direction::kLowerIsBetter) ? Verdict::kImproved : Verdict::kRegressed;
-}
-
-const char* to_string(FeatureVerdict verdict) {
-  switch (verdict) {
-    case FeatureVerdict::kKeep: return "keep";
-    case FeatureVerdict::kDrop: return "drop";
-    case FeatureVerdict::kBarnacle: return "barnacle";
-    case FeatureVerdict::kInconclusive: break;
-  }
-  return "inconclusive";
 }
 
 FeatureVerdict feature_verdict_of(const Evidence& removal, double margin_s, double alpha, int min_n) {

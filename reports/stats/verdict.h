@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "core/base/enum_names.h"
 #include "reports/stats/estimate.h"
 
 namespace nanobench::reports {
@@ -50,8 +51,9 @@ enum class Verdict {
   kMissing,       ///< no evidence: no run, or a number that is not finite
 };
 
-/// "improved", "regressed", "unchanged", "not worse", "inconclusive", "missing": stable names.
-const char* to_string(Verdict verdict);
+NB_ENUM_NAMES(Verdict, {Verdict::kImproved, "improved"}, {Verdict::kRegressed, "regressed"},
+              {Verdict::kUnchanged, "unchanged"}, {Verdict::kNotWorse, "not worse"},
+              {Verdict::kInconclusive, "inconclusive"}, {Verdict::kMissing, "missing"});
 
 struct VerdictRule {
   Direction direction = Direction::kLowerIsBetter;
@@ -85,8 +87,8 @@ enum class FeatureVerdict {
   kInconclusive,  ///< not enough evidence, or none
 };
 
-/// "keep", "drop", "barnacle", "inconclusive": stable names.
-const char* to_string(FeatureVerdict verdict);
+NB_ENUM_NAMES(FeatureVerdict, {FeatureVerdict::kKeep, "keep"}, {FeatureVerdict::kDrop, "drop"},
+              {FeatureVerdict::kBarnacle, "barnacle"}, {FeatureVerdict::kInconclusive, "inconclusive"});
 
 /// verdict_of() for a removal: a regression keeps the feature, an improvement drops it, unchanged is a barnacle.
 ///   removal   effect on seconds at equal loss (equal_loss.h), without the feature less with it

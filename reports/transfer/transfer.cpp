@@ -176,15 +176,6 @@ ScalePair pair_of(const Transfer& transfer, const std::string& small, const std:
 
 }  // namespace
 
-const char* to_string(Signs signs) {
-  switch (signs) {
-    case Signs::kSame: return "same";
-    case Signs::kOpposite: return "opposite";
-    case Signs::kUndecided: break;
-  }
-  return "undecided";
-}
-
 const char* title_of(Question question) {
   switch (question) {
     case Question::kLoss: return "loss";

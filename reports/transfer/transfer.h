@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/base/enum_names.h"
 #include "reports/effects/influence.h"
 #include "reports/stats/rank_correlation.h"
 #include "reports/transfer/measured_change.h"
@@ -59,8 +60,7 @@ enum class Signs {
   kUndecided,  ///< not both decide its direction
 };
 
-/// "same", "opposite", "undecided": stable names.
-const char* to_string(Signs signs);
+NB_ENUM_NAMES(Signs, {Signs::kSame, "same"}, {Signs::kOpposite, "opposite"}, {Signs::kUndecided, "undecided"});
 
 /// "loss", "training clock", "time at equal loss".
 const char* title_of(Question question);

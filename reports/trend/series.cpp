@@ -36,7 +36,7 @@ Key key_of(const TrendConditions& c, TrendMetric metric) {
           is_of_place ? c.gpu : ""};
 }
 
-struct Group {
+struct SeriesGroup {
   std::vector<Member> members;  ///< in order of time
   int completed = 0;
   std::string last_at;
@@ -87,7 +87,7 @@ void add_run(SeriesRevision& revision, const TrendRun& run, TrendMetric metric) 
     revision.values.push_back({.seed = run.seed, .value = *value});
 }
 
-TrendSeries series_of(const Group& group, TrendMetric metric) {
+TrendSeries series_of(const SeriesGroup& group, TrendMetric metric) {
   const TrendRun& first = *group.members.front().run;
   TrendSeries series{.cell = first.cell, .metric = metric, .conditions = first.conditions};
   if (!is_time(metric)) series.conditions.host = series.conditions.gpu = "";
@@ -160,9 +160,9 @@ class SeriesMaker {
   }
 
   void add_series(const std::string& cell, TrendMetric metric) {
-    std::map<Key, Group> groups;
+    std::map<Key, SeriesGroup> groups;
     for (const Member& member : members_.at(cell)) {
-      Group& group = groups[key_of(member.run->conditions, metric)];
+      SeriesGroup& group = groups[key_of(member.run->conditions, metric)];
       group.members.push_back(member);
       group.completed += member.run->is_completed() ? 1 : 0;
       group.last_at = member.run->started_at;
@@ -177,7 +177,7 @@ class SeriesMaker {
   }
 
   /// Metrics that leave out runs for the same reason share one entry.
-  void leave_out(const std::string& cell, TrendMetric metric, const Group& group, const Group& best) {
+  void leave_out(const std::string& cell, TrendMetric metric, const SeriesGroup& group, const SeriesGroup& best) {
     const std::string reason =
         difference(group.members.front().run->conditions, best.members.front().run->conditions, metric);
     const bool is_newer = group.last_at > best.last_at;

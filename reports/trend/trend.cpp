@@ -299,25 +299,6 @@ int rank_of(const SeriesTrend& trend) {
 
 }  // namespace
 
-const char* to_string(TrendAnswer answer) {
-  switch (answer) {
-    case TrendAnswer::kChanged: return "changed";
-    case TrendAnswer::kSteady: return "steady";
-    case TrendAnswer::kTooFew: break;
-  }
-  return "too few";
-}
-
-const char* to_string(TrendPosition position) {
-  switch (position) {
-    case TrendPosition::kInside: return "inside";
-    case TrendPosition::kAbove: return "above";
-    case TrendPosition::kBelow: return "below";
-    case TrendPosition::kUnknown: break;
-  }
-  return "too few";
-}
-
 double SeriesTrend::harm() const {
   double worst = changes.empty() ? 0.0 : changes.front().harm;
   for (const TrendChange& change : changes) worst = std::max(worst, change.harm);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/summary.h"
 #include "reports/trend/series.h"
@@ -21,13 +22,13 @@ struct TrendSettings {
 };
 
 enum class TrendAnswer { kChanged, kSteady, kTooFew };
-/// "changed", "steady", "too few": stable
-const char* to_string(TrendAnswer answer);
+NB_ENUM_NAMES(TrendAnswer, {TrendAnswer::kChanged, "changed"}, {TrendAnswer::kSteady, "steady"},
+              {TrendAnswer::kTooFew, "too few"});
 
 /// The position of a revision's mean relative to the range that earlier values predict.
 enum class TrendPosition { kInside, kAbove, kBelow, kUnknown };
-/// "inside", "above", "below", "too few": stable
-const char* to_string(TrendPosition position);
+NB_ENUM_NAMES(TrendPosition, {TrendPosition::kInside, "inside"}, {TrendPosition::kAbove, "above"},
+              {TrendPosition::kBelow, "below"}, {TrendPosition::kUnknown, "too few"});
 
 struct Expectation {
   TrendPosition position = TrendPosition::kUnknown;

@@ -22,9 +22,9 @@ std::optional<double> positive(const std::optional<double>& value) {
   return value && std::isfinite(*value) && *value > 0.0 ? value : std::nullopt;
 }
 
-class Reader {
+class TrendReader {
  public:
-  explicit Reader(const results::Store& store) : store_(store) {}
+  explicit TrendReader(const results::Store& store) : store_(store) {}
 
   void add(const RunRecord& run, const std::string& cell) {
     if (!seen_.emplace(run.id, cell).second) return;
@@ -106,41 +106,27 @@ class Reader {
   std::map<std::pair<std::string, std::string>, std::map<std::pair<std::string, bool>, SourceRevision>> sources_;
 };
 
-struct MetricName {
-  TrendMetric metric;
-  const char* name;
-  const char* title;
-};
-constexpr MetricName kMetrics[] = {{TrendMetric::kLoss, "loss", "loss"},
-                                   {TrendMetric::kStepTime, "step_time", "step time"},
-                                   {TrendMetric::kTrainTime, "train_time", "training time"},
-                                   {TrendMetric::kPeakMemory, "peak_memory", "peak memory"}};
-
 }  // namespace
 
-const char* to_string(TrendMetric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)].name;
-}
-
 const char* title_of(TrendMetric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)].title;
+  switch (metric) {
+    case TrendMetric::kLoss: return "loss";
+    case TrendMetric::kStepTime: return "step time";
+    case TrendMetric::kTrainTime: return "training time";
+    case TrendMetric::kPeakMemory: break;
+  }
+  return "peak memory";
 }
 
 std::vector<TrendMetric> all_trend_metrics() {
-  std::vector<TrendMetric> metrics;
-  for (const MetricName& item : kMetrics) metrics.push_back(item.metric);
-  return metrics;
+  return {TrendMetric::kLoss, TrendMetric::kStepTime, TrendMetric::kTrainTime, TrendMetric::kPeakMemory};
 }
 
 TrendMetric parse_trend_metric(const std::string& name) {
-  std::vector<std::string> names;
-  for (const MetricName& item : kMetrics) {
-    if (name == item.name) return item.metric;
-    names.emplace_back(item.name);
-  }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      "--metric " + name + ": expected loss, step_time, train_time or peak_memory" + core::suggestion(name, names));
+  if (const std::optional<TrendMetric> metric = enum_value<TrendMetric>(name)) return *metric;
+  throw Error(ErrorCode::kInvalidArgument, "--metric " + name +
+                                               ": expected loss, step_time, train_time or peak_memory" +
+                                               core::suggestion(name, enum_names<TrendMetric>()));
 }
 
 bool is_time(TrendMetric metric) {
@@ -158,7 +144,7 @@ std::optional<double> value_of(const TrendRun& run, TrendMetric metric) {
 }
 
 std::vector<TrendRun> read_trend_runs(const results::Store& store, const std::string& suite) {
-  Reader reader(store);
+  TrendReader reader(store);
   for (const results::PlanRecord& plan : store.plans()) {
     if (plan.suite != suite) continue;
     for (const results::PlanLine& line : plan.lines) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/protocol/run_choices.h"
 #include "reports/trend/revisions.h"
 #include "results/store.h"
@@ -15,8 +16,8 @@ namespace nanobench::reports {
 /// The metrics of trends. Lower is better for all of them.
 enum class TrendMetric { kLoss, kStepTime, kTrainTime, kPeakMemory };
 
-/// "loss", "step_time", "train_time", "peak_memory": stable
-const char* to_string(TrendMetric metric);
+NB_ENUM_NAMES(TrendMetric, {TrendMetric::kLoss, "loss"}, {TrendMetric::kStepTime, "step_time"},
+              {TrendMetric::kTrainTime, "train_time"}, {TrendMetric::kPeakMemory, "peak_memory"});
 /// "loss", "step time", ...
 const char* title_of(TrendMetric metric);
 std::vector<TrendMetric> all_trend_metrics();

@@ -154,7 +154,7 @@ Boundary boundary_at(std::span<const TrendValue> values, std::size_t split, std:
 
 namespace {
 
-struct Squares {
+struct SumOfSquares {
   double sum = 0.0;
   double df = 0.0;
 };
@@ -166,7 +166,7 @@ double squares_about(std::span<const double> values, double mean) {
 }
 
 /// Adds one level: squares of its revisions around its mean, and of their values around their own means.
-void add_level(std::span<const TrendValue> level, Squares& between, Squares& within) {
+void add_level(std::span<const TrendValue> level, SumOfSquares& between, SumOfSquares& within) {
   const double mean = *mean_of(plain(level));
   for (std::size_t begin = 0; begin < level.size();) {
     std::size_t end = begin;
@@ -187,7 +187,7 @@ void add_level(std::span<const TrendValue> level, Squares& between, Squares& wit
 
 std::optional<double> day_effect_p(std::span<const TrendValue> values, std::span<const std::size_t> boundaries) {
   if (values.empty()) return std::nullopt;
-  Squares between, within;
+  SumOfSquares between, within;
   for (std::size_t i = 0; i <= boundaries.size(); ++i) {
     const std::size_t begin = i == 0 ? 0 : boundaries[i - 1];
     const std::size_t end = i < boundaries.size() ? boundaries[i] : values.size();

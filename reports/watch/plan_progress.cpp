@@ -60,32 +60,6 @@ void finish_cell(WatchedCell& cell, const CellTally& tally) {
 
 }  // namespace
 
-const char* to_string(RunnerState state) {
-  switch (state) {
-    case RunnerState::kRunning: return "running";
-    case RunnerState::kBetween: return "between";
-    case RunnerState::kQueued: return "queued";
-    case RunnerState::kStopped: return "stopped";
-    case RunnerState::kGone: return "gone";
-    case RunnerState::kSilent: return "silent";
-    case RunnerState::kEnded: return "ended";
-    case RunnerState::kNotBegun: return "not_begun";
-  }
-  return "";
-}
-
-const char* to_string(CellState state) {
-  switch (state) {
-    case CellState::kWaiting: return "waiting";
-    case CellState::kQueued: return "queued";
-    case CellState::kRunning: return "running";
-    case CellState::kDone: return "done";
-    case CellState::kFailed: return "failed";
-    case CellState::kDiverged: return "diverged";
-  }
-  return "";
-}
-
 LineState state_of(const WatchedLine& line, std::int64_t plan_id, const RunnerPlace& place) {
   if (!line.run) return LineState::kToDo;
   if (line.run->is_evidence()) return line.run->plan_id == plan_id ? LineState::kTrained : LineState::kReused;

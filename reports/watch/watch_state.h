@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "reports/stats/summary.h"
 #include "results/records.h"
 
@@ -23,8 +24,9 @@ enum class RunnerState {
   kEnded,     ///< every run has ended
   kNotBegun,  ///< no run has started
 };
-/// "running", "between", ...: stable, for machines.
-const char* to_string(RunnerState state);
+NB_ENUM_NAMES(RunnerState, {RunnerState::kRunning, "running"}, {RunnerState::kBetween, "between"},
+              {RunnerState::kQueued, "queued"}, {RunnerState::kStopped, "stopped"}, {RunnerState::kGone, "gone"},
+              {RunnerState::kSilent, "silent"}, {RunnerState::kEnded, "ended"}, {RunnerState::kNotBegun, "not_begun"});
 
 struct WatchedRunner {
   RunnerState state = RunnerState::kNotBegun;
@@ -43,7 +45,9 @@ enum class CellState {
   kFailed,    ///< one of its runs failed, and none is running
   kDiverged,  ///< all runs ended, one of them with a loss that is not finite
 };
-const char* to_string(CellState state);
+NB_ENUM_NAMES(CellState, {CellState::kWaiting, "waiting"}, {CellState::kQueued, "queued"},
+              {CellState::kRunning, "running"}, {CellState::kDone, "done"}, {CellState::kFailed, "failed"},
+              {CellState::kDiverged, "diverged"});
 
 struct WatchedCell {
   std::string label;

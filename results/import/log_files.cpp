@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace nanobench::results {
 namespace fs = std::filesystem;
@@ -57,9 +58,7 @@ LogFile log_file(const fs::path& path, const fs::path& root) {
 }
 
 bool is_readme(const fs::path& file) {
-  std::string stem = file.stem().string();
-  for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return stem == "readme" && file.extension() != ".txt";
+  return lower_case(file.stem().string()) == "readme" && file.extension() != ".txt";
 }
 
 /// Adds a folder's logs to `found` and its folders to `pending`. Skips links to folders, to avoid loops. A folder with
@@ -108,8 +107,7 @@ void keep_folders_without_logs(LogFiles& found) {
 }  // namespace
 
 bool is_log_name(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = lower_case(file.extension().string());
   constexpr std::array<std::string_view, 4> kKnown = {".txt", ".log", ".out", ".stdout"};
   return std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
 }

@@ -263,14 +263,14 @@ NewPlan LogImport::plan_of(const std::vector<std::int64_t>& run_ids, const std::
   digest.update(suite_.data(), suite_.size());
   for (const auto& [key, runs] : cells_) {
     const NewRun& first = runs_[runs.front()].run;
-    plan.cells.push_back({.label = first.cell,
-                          .record = first.record,
-                          .changed = control_.empty()
-                                         ? std::to_string(key.steps) + " steps on " + key.hardware +
-                                               (key.script.empty() ? ", no script" : ", script " + key.script)
-                                         : "arm",
-                          .features = {},
-                          .config_digest = first.config_digest});
+    plan.cells.push_back(
+        {.label = first.cell,
+         .record = first.record,
+         .changes = {control_.empty() ? std::to_string(key.steps) + " steps on " + key.hardware +
+                                            (key.script.empty() ? ", no script" : ", script " + key.script)
+                                      : "arm"},
+         .features = {},
+         .config_digest = first.config_digest});
     for (const std::size_t run : runs) {
       const NewRun& item = runs_[run].run;
       digest.update(item.digest.data(), item.digest.size());

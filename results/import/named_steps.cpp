@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 #include "results/import/log_header.h"
 
 namespace nanobench::results {
@@ -15,23 +16,12 @@ namespace {
 constexpr int kFoldersAbove = 4;
 constexpr std::size_t kMaxReadmeBytes = std::size_t{4} << 20;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 /// The cells of "| a | b |"; none for a line that is no row of a table.
 std::vector<std::string_view> cells_of(std::string_view line) {
   line = trimmed(line);
-  std::vector<std::string_view> cells;
-  if (line.empty() || line.front() != '|') return cells;
-  line.remove_prefix(1);
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find('|'), line.size());
-    cells.push_back(trimmed(line.substr(0, end)));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
+  if (!line.starts_with('|')) return {};
+  std::vector<std::string_view> cells = split_at(line.substr(1), '|');
+  for (std::string_view& cell : cells) cell = trimmed(cell);
   return cells;
 }
 

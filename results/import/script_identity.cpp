@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/digest.h"
+#include "core/base/text.h"
 
 namespace nanobench::results {
 namespace {
@@ -33,12 +34,6 @@ bool is_word_byte(char c) {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
 }
 
 /// Cuts a text into logical lines.
@@ -211,11 +206,11 @@ bool names_a_run(std::string_view word) {
   constexpr std::array<std::string_view, 11> kNames = {"run_id",    "run_name",   "runid",   "exp_name",
                                                        "exp_id",    "experiment", "logfile", "log_file",
                                                        "log_fname", "logdir",     "log_dir"};
-  return std::find(kNames.begin(), kNames.end(), lower_case(word)) != kNames.end();
+  return std::find(kNames.begin(), kNames.end(), lower_case(std::string(word))) != kNames.end();
 }
 
 bool names_a_seed(std::string_view word) {
-  const std::string name = lower_case(word);
+  const std::string name = lower_case(std::string(word));
   return name.ends_with("seed") || name.ends_with("seed_all");
 }
 
@@ -298,18 +293,6 @@ void leave_out_parts(Statement& statement) {
 }
 
 }  // namespace
-
-const char* name_of(ScriptPart part) {
-  switch (part) {
-    case ScriptPart::kComments: return "comments";
-    case ScriptPart::kAnnotations: return "annotations";
-    case ScriptPart::kRunNames: return "run names";
-    case ScriptPart::kSeeds: return "seeds";
-    case ScriptPart::kIntervals: return "intervals";
-    case ScriptPart::kMessages: break;
-  }
-  return "messages";
-}
 
 ScriptIdentity identify_script(std::string_view python) {
   if (python.size() > kMaxScript) return {.code = core::digest_of(python), .parts = {}};

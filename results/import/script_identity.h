@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::results {
 
 /// Parts of a script that do not change what it trains.
@@ -20,8 +22,9 @@ enum class ScriptPart {
 };
 inline constexpr std::size_t kScriptParts = 6;
 
-/// "comments", "annotations", "run names", "seeds", "intervals", "messages"
-const char* name_of(ScriptPart part);
+NB_ENUM_NAMES(ScriptPart, {ScriptPart::kComments, "comments"}, {ScriptPart::kAnnotations, "annotations"},
+              {ScriptPart::kRunNames, "run names"}, {ScriptPart::kSeeds, "seeds"},
+              {ScriptPart::kIntervals, "intervals"}, {ScriptPart::kMessages, "messages"});
 
 struct ScriptIdentity {
   std::string code;                             ///< digest of what remains; empty without a script

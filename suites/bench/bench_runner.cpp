@@ -1,7 +1,6 @@
 #include "suites/bench/bench_runner.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <list>
@@ -29,12 +28,6 @@ constexpr std::int64_t kUsMs = 1000;
 
 double seconds_since(BenchClock::time_point time) {
   return std::chrono::duration<double>(BenchClock::now() - time).count();
-}
-
-/// A failure without its numbers, to tell whether two are alike.
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  return text;
 }
 
 /// A run that is not yet in the store.

@@ -265,7 +265,7 @@ results::NewPlan bench_plan(const Bench& bench, std::size_t rounds, const std::s
   for (const BenchCell& cell : bench.cells) {
     results::PlanCell& row = plan.cells.emplace_back();
     row.label = cell.label;
-    row.changed = cell.label == reference ? "the reference" : shell_words(cell.command.words);
+    row.changes = {cell.label == reference ? "the reference" : shell_words(cell.command.words)};
     for (const auto& [name, value] : cell.parameters) row.features[name] = value;
     row.config_digest = cell.config_digest;
     if (cell.label == reference) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -25,8 +24,7 @@ std::vector<std::filesystem::path> split_paths(const std::string& text) {
   std::error_code ignored;
   if (std::filesystem::exists(text, ignored)) return {text};  // a name may contain a comma
   std::vector<std::filesystem::path> paths;
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
+  for (const std::string_view item : split_at(text, ',')) {
     if (!item.empty()) paths.emplace_back(item);
   }
   return paths;

@@ -56,8 +56,8 @@ core::Json parts_of(const std::filesystem::path& program, const EngineUse& use) 
   if (!torch) return parts;
   parts["libtorch"] = core::sampled_digest(*torch);
   if (!use.vector_path) return parts;
-  parts["vector_path"] = core::to_string(*use.vector_path);
-  parts["bfloat16"] = core::to_string(core::best_bfloat16_path(*use.vector_path));
+  parts["vector_path"] = enum_name(*use.vector_path);
+  parts["bfloat16"] = enum_name(core::best_bfloat16_path(*use.vector_path));
   if (const char* asked = std::getenv("ATEN_CPU_CAPABILITY")) parts["libtorch_path"] = asked;
   return parts;
 }

@@ -1,10 +1,10 @@
 #include "suites/design/evaluations.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/data/byte_pair.h"
 #include "core/data/choice_lines.h"
 #include "core/data/generated_items.h"
@@ -38,12 +38,11 @@ std::string name_of_file(const fs::path& file) {
 }
 
 std::size_t generated_count(const std::string& text, const std::string& source) {
-  std::size_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > core::kMaxGeneratedItems)
+  const std::optional<std::int64_t> count = parse_count(text);
+  if (!count || *count < 1 || static_cast<std::size_t>(*count) > core::kMaxGeneratedItems)
     throw Error(ErrorCode::kInvalidArgument, source + ": expected 1 to " + std::to_string(core::kMaxGeneratedItems) +
                                                  " items after \"generated:\", got \"" + text + "\"");
-  return count;
+  return static_cast<std::size_t>(*count);
 }
 
 EvaluationRequest read_request(const Json& value, const std::string& source, const std::string& pointer) {

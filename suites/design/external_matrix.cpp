@@ -102,13 +102,14 @@ class ExternalMatrix {
     ablations::Factor cells{"cell", {}};
     for (const ExternalCell& cell : trainer_.cells) {
       if (!is_ladder) values = base_;
-      std::vector<std::string> changed;
+      std::vector<std::string> changes;
       for (const auto& [id, value] : cell.values) {
         values[id] = value;
-        changed.push_back(id + " = " + value);
+        changes.push_back(id + " = " + value);
       }
+      if (changes.empty()) changes.push_back("as the command is");
       cells.levels.push_back(cell.label);
-      add(cell.label, values, changed.empty() ? "as the command is" : joined(changed, "; "));
+      add(cell.label, values, changes);
     }
     DesignTable table = is_ladder ? ablations::ladder(cells) : ablations::one_at_a_time({cells});
     for (ablations::Contrast& contrast : table.contrasts) {
@@ -123,7 +124,7 @@ class ExternalMatrix {
     ablations::Factor arms{"arm", {}};
     for (std::int64_t arm = 1; arm <= suite_.arms; ++arm) {
       arms.levels.emplace_back(1, static_cast<char>('A' + arm - 1));
-      add(kBase + (" " + arms.levels.back()), base_, arm == 1 ? "the base" : "nothing: the same command again");
+      add(kBase + (" " + arms.levels.back()), base_, {arm == 1 ? "the base" : "nothing: the same command again"});
       matrix_.cells.back().arm = arm;
     }
     add_contrasts(matrix_, ablations::replicas(arms));
@@ -136,7 +137,7 @@ class ExternalMatrix {
       where_ = place_of(i);
       base_[chosen[i].id] = feature(chosen[i].id).before;
     }
-    add(kBase, base_, "the base");
+    add(kBase, base_, {"the base"});
     std::vector<ablations::Factor> factors;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       where_ = place_of(i);
@@ -159,7 +160,7 @@ class ExternalMatrix {
     if (now == value) return note(left_out(label, already_in_base(item.id, value, std::nullopt)));
     Values values = base_;
     values[item.id] = value;
-    add(label, values, item.title + ": " + now + " -> " + value);
+    add(label, values, {item.title + ": " + now + " -> " + value});
     // As in the catalogue's matrix.
     const bool is_turned_on = is_added || (now == item.before && value == item.after);
     const std::string effect = is_usual ? item.id : item.id + (is_turned_on ? "=" : " over ") + value;
@@ -225,7 +226,7 @@ class ExternalMatrix {
       value = axes[i].factor.levels[cell[i]];
       changed.push_back(assignment(axes[i], cell[i]));
     }
-    add(label, values, changed.empty() ? "the base" : joined(changed));
+    add(label, values, {changed.empty() ? "the base" : joined(changed)});
   }
 
   std::vector<GridAxis> axes_of_sweep() {
@@ -276,7 +277,7 @@ class ExternalMatrix {
     return suite_.features.empty() ? "/features" : "/features/" + std::to_string(choice);
   }
 
-  void add(const std::string& label, const Values& values, const std::string& changed) {
+  void add(const std::string& label, const Values& values, const std::vector<std::string>& changes) {
     for (const Cell& cell : matrix_.cells) {
       if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
     }
@@ -297,7 +298,7 @@ class ExternalMatrix {
     Cell& cell = matrix_.cells.emplace_back();
     cell.label = label;
     cell.features = values;
-    cell.changed = changed;
+    cell.changes = changes;
     if (trainer_.steps) {
       cell.config.run.stop_after = *trainer_.steps;
       cell.config.schedule.num_steps = std::max(cell.config.schedule.num_steps, *trainer_.steps);

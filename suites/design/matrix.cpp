@@ -23,14 +23,16 @@ using core::ErrorCode;
 
 // history and a_a: records one after the other, and one configuration several times.
 
-std::string changes_between(const ablations::Catalogue& catalogue, const std::string& previous, const std::string& id) {
+std::vector<std::string> changes_between(const ablations::Catalogue& catalogue, const std::string& previous,
+                                         const std::string& id) {
   std::vector<std::string> changes;
   const auto lineage = catalogue.lineage(id);
   auto step = std::find_if(lineage.begin(), lineage.end(), [&](const auto* r) { return r->id == previous; });
-  if (step == lineage.end()) return catalogue.record(id).title;
+  if (step == lineage.end()) return {catalogue.record(id).title};
   for (++step; step != lineage.end(); ++step)
     changes.insert(changes.end(), (*step)->changes.begin(), (*step)->changes.end());
-  return changes.empty() ? catalogue.record(id).title : joined(changes, "; ");
+  if (changes.empty()) changes.push_back(catalogue.record(id).title);
+  return changes;
 }
 
 void add_history(MatrixBuilder& builder) {
@@ -40,7 +42,8 @@ void add_history(MatrixBuilder& builder) {
     const ablations::Resolved resolved = builder.resolve(records[i], {});
     builder.note_twin(records[i], resolved);
     builder.add_cell(records[i], records[i], resolved,
-                     i == 0 ? "the starting point" : changes_between(builder.catalogue(), records[i - 1], records[i]));
+                     i == 0 ? std::vector<std::string>{"the starting point"}
+                            : changes_between(builder.catalogue(), records[i - 1], records[i]));
   }
   builder.add_contrasts(ablations::ladder({"record", records}));
 }
@@ -53,7 +56,7 @@ void add_arms(MatrixBuilder& builder) {
     const std::string name(1, static_cast<char>('A' + arm - 1));
     arms.levels.push_back(name);
     builder.add_cell(builder.suite().base_record + " " + name, builder.suite().base_record, base,
-                     arm == 1 ? "the base" : "nothing: the same configuration again", arm);
+                     {arm == 1 ? "the base" : "nothing: the same configuration again"}, arm);
   }
   builder.add_contrasts(ablations::replicas(arms));
 }
@@ -67,7 +70,7 @@ class OneAtATime {
 
   void leave_one_out() {
     const ablations::Resolved base = builder_.resolve_base();
-    builder_.add_cell(suite_.base_record, suite_.base_record, base, "the base");
+    builder_.add_cell(suite_.base_record, suite_.base_record, base, {"the base"});
     for (const FeatureChoice& choice : builder_.choices(base.effective))
       add_variant(base, choice, suite_.base_features);
     builder_.add_contrasts(ablations::one_at_a_time(factors_));
@@ -79,7 +82,7 @@ class OneAtATime {
     const std::vector<FeatureChoice> chosen = builder_.choices(full.effective);
     const FeatureSettings off = builder_.is_listed() ? all_before(chosen) : as_many_before_as_possible(chosen);
     const ablations::Resolved base = builder_.resolve(suite_.base_record, off);
-    builder_.add_cell("none", suite_.base_record, base, "the base, every feature of the suite turned off");
+    builder_.add_cell("none", suite_.base_record, base, {"the base, every feature of the suite turned off"});
     for (const FeatureChoice& choice : chosen) {
       if (off.contains(choice.id)) add_variant(base, choice, off);
     }
@@ -129,7 +132,7 @@ class OneAtATime {
       const ablations::Resolved resolved = builder_.resolve(suite_.base_record, settings);
       require_difference(base, resolved, label);
       const std::string before = now.value_or("another value");
-      builder_.add_cell(label, suite_.base_record, resolved, feature.title + ": " + before + " -> " + value);
+      builder_.add_cell(label, suite_.base_record, resolved, {feature.title + ": " + before + " -> " + value});
       // What the base's value does that the cell's does not; the reverse in add_one_in, and if the cell turns on what
       // the base lacks.
       const bool is_turned_on = is_added_ || (now == feature.before && value == feature.after);
@@ -208,7 +211,7 @@ class ClaimMatrix {
   void require_other_kernels(const ClaimCell& cell) const {
     if (cell.kernels != builder_.suite().kernels) return;
     throw Error(ErrorCode::kUnavailable,
-                std::string("every run has ") + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels");
+                "every run has " + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels");
   }
 
   /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.
@@ -234,20 +237,20 @@ class ClaimMatrix {
       builder_.note(not_measurable(claim.id, error.what()));
       return;
     }
-    for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], "for claim " + claim.id);
+    for (std::size_t i = 0; i < fresh.size(); ++i) add_cell(fresh[i], resolved[i], {"for claim " + claim.id});
     for (const ClaimCell& cell : wanted) {
       builder_.ask_for(cell.label, ablations::asked_metrics(claim));
       if (cell.measures_health) builder_.ask_for(cell.label, {core::AskedMetric::kHealth});
     }
   }
 
-  void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::string& changed) {
+  void add_cell(const ClaimCell& cell, const ablations::Resolved& resolved, const std::vector<std::string>& changes) {
     if (!labels_.insert(cell.label).second) return;  // appears twice in one claim
     if (cell.operation) {
-      builder_.add_operation(cell.label, *cell.operation, changed, cell.is_exact);
+      builder_.add_operation(cell.label, *cell.operation, changes, cell.is_exact);
     } else {
       builder_.note_twin(cell.label, resolved, cell.kernels);
-      builder_.add_cell(cell.label, cell.record, resolved, changed, 0, cell.kernels);
+      builder_.add_cell(cell.label, cell.record, resolved, changes, 0, cell.kernels);
     }
   }
 

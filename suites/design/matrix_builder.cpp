@@ -98,7 +98,8 @@ ablations::Resolved MatrixBuilder::resolve_base() {
 }
 
 void MatrixBuilder::add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
-                             const std::string& changed, std::int64_t arm, std::optional<core::KernelChoice> kernels) {
+                             const std::vector<std::string>& changes, std::int64_t arm,
+                             std::optional<core::KernelChoice> kernels) {
   for (const Cell& cell : matrix_.cells) {
     if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
   }
@@ -108,7 +109,7 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
   cell.label = label;
   cell.record = record;
   cell.features = resolved.settings;
-  cell.changed = changed;
+  cell.changes = changes;
   cell.config = resolved.config;
   cell.vocabulary_asked_by = vocabulary_asked_by(resolved);
   cell.arm = arm;
@@ -117,14 +118,14 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
 }
 
 void MatrixBuilder::add_operation(const std::string& label, const core::OperationSpec& operation,
-                                  const std::string& changed, bool is_exact) {
+                                  const std::vector<std::string>& changes, bool is_exact) {
   if (suite_.device.is_gpu) {
     throw core::Error(core::ErrorCode::kUnavailable,
                       "the operation " + operation.op + " is measured by itself on the CPU only; leave out --device");
   }
   Cell cell;
   cell.label = label;
-  cell.changed = changed;
+  cell.changes = changes;
   cell.operation = operation;
   cell.is_exact = is_exact;
   matrix_.cells.push_back(std::move(cell));

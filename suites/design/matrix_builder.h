@@ -46,11 +46,11 @@ class MatrixBuilder {
 
   /// Throws Error{kInvalidArgument} if the label already exists.
   void add_cell(const std::string& label, const std::string& record, const ablations::Resolved& resolved,
-                const std::string& changed, std::int64_t arm = 0,
+                const std::vector<std::string>& changes, std::int64_t arm = 0,
                 std::optional<core::KernelChoice> kernels = std::nullopt);
   /// A cell that measures an operation.
-  void add_operation(const std::string& label, const core::OperationSpec& operation, const std::string& changed,
-                     bool is_exact);
+  void add_operation(const std::string& label, const core::OperationSpec& operation,
+                     const std::vector<std::string>& changes, bool is_exact);
   /// The runs of the cell with this label measure these too.
   void ask_for(const std::string& label, const core::AskedMetrics& metrics);
   void add_contrasts(const ablations::DesignTable& table) { suites::add_contrasts(matrix_, table); }

@@ -330,7 +330,7 @@ class Grid {
       const std::optional<Displacement> displaced = grid_.displaced(cell, resolved);
       if (!displaced) {
         builder_.note_twin(label, resolved);
-        builder_.add_cell(label, suite_.base_record, resolved, changed_in(cell));
+        builder_.add_cell(label, suite_.base_record, resolved, {changed_in(cell)});
         return true;
       }
       reason = reason_of(*displaced);

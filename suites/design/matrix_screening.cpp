@@ -118,7 +118,7 @@ class ScreeningMatrix {
   }
 
   void add_cell(std::size_t number, const DesignCell& cell) {
-    if (number == 0) return builder_.add_cell(suite_.base_record, suite_.base_record, base_, "the base");
+    if (number == 0) return builder_.add_cell(suite_.base_record, suite_.base_record, base_, {"the base"});
     Resolved resolved = resolve(settings_of(cell));
     resolved.settings = with_base(settings_of(cell));  // what they pull in is no change of its own
     resolved.messages.clear();
@@ -126,7 +126,7 @@ class ScreeningMatrix {
     for (std::size_t i = 0; i < switches_.size(); ++i) {
       if (cell[i] > 0) changed.push_back(switches_[i].feature + "=" + switches_[i].off);
     }
-    builder_.add_cell(screening_label(number), suite_.base_record, resolved, joined(changed));
+    builder_.add_cell(screening_label(number), suite_.base_record, resolved, {joined(changed)});
   }
 
   MatrixBuilder& builder_;

@@ -317,7 +317,7 @@ namespace {
 /// What every completed run stores that measured this.
 std::string tag_of(core::AskedMetric metric) {
   if (metric == core::AskedMetric::kHealth) return results::kGradientNorm;
-  return results::kValPrefix + std::string(enum_name(metric));
+  return results::kValPrefix + enum_name(metric);
 }
 
 }  // namespace
@@ -391,7 +391,7 @@ results::NewPlan stored_plan(const Plan& plan, const std::vector<std::string>& a
   stored.target = plan.suite.target;
   stored.order_seed = plan.suite.order_seed;
   for (const Cell& cell : plan.matrix.cells)
-    stored.cells.push_back({cell.label, record_of(cell), cell.changed, cell.features, config_digest(cell)});
+    stored.cells.push_back({cell.label, record_of(cell), cell.changes, cell.features, config_digest(cell)});
   for (const PlannedRun& run : plan.runs) {
     stored.lines.push_back(
         {static_cast<std::int64_t>(run.position), plan.cell_of(run).label, run.seed, run.digest, std::nullopt});

@@ -31,7 +31,7 @@ struct Cell {
   std::string label;                            ///< unique within the suite: "record12", "base", "without qk_norm"
   std::string record;                           ///< record that it is based on
   std::map<std::string, std::string> features;  ///< settings on top of the record
-  std::string changed;                          ///< change from the row before (history) or from the base, in words
+  std::vector<std::string> changes;             ///< from the row before (history) or from the base, in words
   core::TrainConfig config;                     ///< fully resolved at the suite's scale
   std::string vocabulary_asked_by;   ///< setting or patch that names a vocabulary, which is then not enlarged
   std::optional<double> floor_nats;  ///< entropy of the validation data; set by prepare_data

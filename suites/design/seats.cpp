@@ -46,9 +46,10 @@ Seats read_parts(JsonObject object) {
   if (count % per_run != 0)
     object.fail("per_run", std::to_string(count) + " cannot be shared out by " + std::to_string(per_run));
   const std::string chunk = object.string_or("chunk", "seed");
-  if (chunk != "seed" && chunk != "run") object.fail("chunk", "expected \"seed\" or \"run\", got \"" + chunk + "\"");
+  const std::optional<SeatChunk> known = enum_value<SeatChunk>(chunk);
+  if (!known) object.fail("chunk", "expected " + expected_names<SeatChunk>() + ", got \"" + chunk + "\"");
   object.finish();
-  Seats seats{.places = {}, .share = SeatShare{}, .chunk = chunk == "run" ? SeatChunk::kRun : SeatChunk::kSeed};
+  Seats seats{.places = {}, .share = SeatShare{}, .chunk = *known};
   (are_gpus ? seats.share->gpus : seats.share->processors) = static_cast<int>(per_run);
   if (are_gpus) {
     for (std::int64_t first = 0; first < count; first += per_run) {

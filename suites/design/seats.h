@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "core/base/json.h"
 
 namespace nanobench::suites {
@@ -31,6 +32,7 @@ enum class SeatChunk {
   kSeed,  ///< all runs of a seed, one after the other: their times come from one place
   kRun    ///< a single run: no seat is idle while runs wait, but times of a seed come from several places
 };
+NB_ENUM_NAMES(SeatChunk, {SeatChunk::kSeed, "seed"}, {SeatChunk::kRun, "run"});
 
 struct Seats {
   std::vector<Seat> places;

@@ -68,19 +68,19 @@ std::string scratch_folder() {
 }
 
 /// Everything on a command line up to `--spec FILE --events-fd N`.
-struct Arguments {
+struct LaunchArguments {
   std::vector<std::string> launcher;
   std::string engine, spec_file, events_fd;
 };
 
-Arguments parse(const std::vector<std::string>& arguments) {
+LaunchArguments parse(const std::vector<std::string>& arguments) {
   if (arguments.size() != 6 || arguments[2] != "--spec" || arguments[4] != "--events-fd")
     throw Error(ErrorCode::kInvalidArgument, "expected LAUNCHER ENGINE --spec FILE --events-fd N");
   return {words_of(arguments[0]), arguments[1], arguments[3], arguments[5]};
 }
 
-std::vector<std::string> launch_command(const Arguments& arguments, std::int64_t processes, const std::string& spec,
-                                        const std::string& secret) {
+std::vector<std::string> launch_command(const LaunchArguments& arguments, std::int64_t processes,
+                                        const std::string& spec, const std::string& secret) {
   std::vector<std::string> command = arguments.launcher;
   for (std::string& word : command) {
     for (std::size_t at = word.find(kProcesses); at != std::string::npos; at = word.find(kProcesses))
@@ -90,13 +90,13 @@ std::vector<std::string> launch_command(const Arguments& arguments, std::int64_t
   return command;
 }
 
-[[noreturn]] void become_engine(const Arguments& arguments) {
+[[noreturn]] void become_engine(const LaunchArguments& arguments) {
   execl(arguments.engine.c_str(), arguments.engine.c_str(), "--spec", arguments.spec_file.c_str(), "--events-fd",
         arguments.events_fd.c_str(), nullptr);
   throw Error(ErrorCode::kUnavailable, "cannot start " + arguments.engine + ": " + std::strerror(errno));
 }
 
-int run(const Arguments& arguments) {
+int run(const LaunchArguments& arguments) {
   const core::RunSpec spec = core::read_run_spec(core::read_json_file(arguments.spec_file), arguments.spec_file);
   if (spec.config.distributed.processes == 1) become_engine(arguments);
   // All processes of the run read it, including those on other hosts if the folder is shared.

@@ -1,10 +1,10 @@
 #include "suites/run/plan_runner.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/run/warmup.h"
 
@@ -23,9 +23,7 @@ namespace {
 
 /// How the run failed, without the numbers of steps and processes that the text names.
 std::string kind_of_failure(const results::RunResult& result) {
-  std::string kind = enum_name(result.outcome) + ": " + result.message;
-  std::erase_if(kind, [](unsigned char c) { return std::isdigit(c) != 0; });
-  return kind;
+  return without_digits(enum_name(result.outcome) + ": " + result.message);
 }
 
 }  // namespace

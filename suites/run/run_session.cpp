@@ -10,6 +10,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "results/metric.h"
 
 namespace nanobench::suites {
@@ -28,12 +29,6 @@ std::chrono::steady_clock::duration seconds(double value) {
 std::string text_of(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
-std::string text_of(const std::vector<int>& numbers) {
-  std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;
 }
 
@@ -145,7 +140,7 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
   if (place_.seat) recorder_.add_facts({{results::kSeat, place_.seat->name}});
   if (place_.processors.empty() || place_.seat) return;
   const char* const fact = place_.is_beside_others() ? results::kJobProcessors : results::kTurnProcessors;
-  recorder_.add_facts({{fact, text_of(place_.processors)}});
+  recorder_.add_facts({{fact, joined(place_.processors, " ")}});
 }
 
 /// What runs now may be another program than the one that was planned.

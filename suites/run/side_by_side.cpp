@@ -17,24 +17,24 @@ using core::Error;
 using core::ErrorCode;
 
 /// A set of processors or a seat, and the run that has it.
-struct Place {
+struct RunPlace {
   EnginePlace what{};
   BlockRun run{};
   std::int64_t run_id = 0;
   std::unique_ptr<RunSession> session{};  ///< null: the place is free
 };
 
-std::vector<Place> places_for(int jobs, int threads) {
+std::vector<RunPlace> places_for(int jobs, int threads) {
   check_jobs(jobs, threads);
-  std::vector<Place> places;
+  std::vector<RunPlace> places;
   for (std::vector<int>& processors : core::disjoint_processors(core::usable_processors(), jobs, threads))
     places.push_back({.what = {.processors = std::move(processors)}});
   NB_CHECK(places.size() == static_cast<std::size_t>(jobs), "fewer sets of processors than there are processors for");
   return places;
 }
 
-std::vector<Place> places_of(const std::vector<Seat>& seats) {
-  std::vector<Place> places;
+std::vector<RunPlace> places_of(const std::vector<Seat>& seats) {
+  std::vector<RunPlace> places;
   for (const Seat& seat : seats) places.push_back({.what = {.processors = seat.processors, .seat = seat}});
   return places;
 }
@@ -42,7 +42,7 @@ std::vector<Place> places_of(const std::vector<Seat>& seats) {
 class SideBySide {
  public:
   /// `chunk`: what a seat has to itself; absent: the places are no seats.
-  SideBySide(std::vector<Place> places, std::optional<SeatChunk> chunk, InterruptGuard& interrupts,
+  SideBySide(std::vector<RunPlace> places, std::optional<SeatChunk> chunk, InterruptGuard& interrupts,
              RunnerObserver& observer)
       : places_(std::move(places)), chunk_(chunk), interrupts_(interrupts), observer_(observer) {}
 
@@ -56,7 +56,7 @@ class SideBySide {
         proceed();
       }
     } catch (const std::exception& error) {
-      for (Place& place : places_) {
+      for (RunPlace& place : places_) {
         if (std::exchange(place.session, nullptr)) place.run.plan->give_up(place.run_id, error.what());
       }
       throw;
@@ -68,14 +68,14 @@ class SideBySide {
 
   std::vector<RunSession*> running() const {
     std::vector<RunSession*> sessions;
-    for (const Place& place : places_) {
+    for (const RunPlace& place : places_) {
       if (place.session) sessions.push_back(place.session.get());
     }
     return sessions;
   }
 
   void start_more() {
-    for (Place& place : places_) {
+    for (RunPlace& place : places_) {
       while (!place.session && interrupts_.count() == 0 && has_room()) {
         const auto next = next_for(place);
         if (next == waiting_.end()) break;
@@ -84,7 +84,7 @@ class SideBySide {
     }
   }
 
-  std::deque<BlockRun>::iterator next_for(const Place& place) {
+  std::deque<BlockRun>::iterator next_for(const RunPlace& place) {
     if (chunk_ != SeatChunk::kSeed) return waiting_.begin();
     const auto number = static_cast<std::size_t>(&place - places_.data());
     return std::find_if(waiting_.begin(), waiting_.end(), [&](const BlockRun& run) {
@@ -93,7 +93,7 @@ class SideBySide {
   }
 
   /// Takes this run; false if another runner is in its way.
-  bool start_next(Place& place, std::deque<BlockRun>::iterator next) {
+  bool start_next(RunPlace& place, std::deque<BlockRun>::iterator next) {
     const BlockRun run = *next;
     const ClaimAnswer answer = run.plan->try_claim(run.index);
     if (answer.kind == ClaimAnswer::Kind::kBusy) {
@@ -140,7 +140,7 @@ class SideBySide {
   }
 
   void proceed() {
-    for (Place& place : places_) {
+    for (RunPlace& place : places_) {
       if (!place.session || !place.session->proceed()) continue;
       place.session.reset();
       const results::RunRecord record = place.run.plan->end(place.run.index, place.run_id);
@@ -150,7 +150,7 @@ class SideBySide {
 
   static constexpr double kPollSeconds = 0.2;
 
-  std::vector<Place> places_;
+  std::vector<RunPlace> places_;
   const std::optional<SeatChunk> chunk_;
   std::deque<BlockRun> waiting_;
   std::optional<std::int64_t> largest_bytes_;  ///< peak of one run

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "suites/run/marked_processes.h"
 
 namespace nanobench::suites {
@@ -120,7 +121,7 @@ void TrainerProcess::read_some(LogReader* reader, bool prints_on) {
     if (prints_on) core::write_all(STDOUT_FILENO, bytes);  // if the runner has ended, this process ends soon
     if (reader != nullptr) reader->on_bytes(bytes);
     lines_.add(bytes, [this](std::string_view line) {
-      if (line.find_first_not_of(" \r\t") != std::string_view::npos) last_words_ = line.substr(0, kMaxWords);
+      if (!trimmed(line).empty()) last_words_ = line.substr(0, kMaxWords);
     });
   }
 }

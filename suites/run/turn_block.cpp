@@ -15,7 +15,7 @@ namespace nanobench::suites {
 namespace {
 
 /// A claimed run, from its start to its end.
-struct Seat {
+struct SeatedRun {
   BlockRun run;
   std::int64_t run_id = 0;
   bool is_open = true;                  ///< its row has no end yet
@@ -62,7 +62,7 @@ class TurnBlock {
       const std::optional<std::int64_t> run_id = run.plan->claim(run.index);
       if (!run_id) continue;
       seats_.push_back({.run = run, .run_id = *run_id, .session = nullptr});
-      Seat& seat = seats_.back();
+      SeatedRun& seat = seats_.back();
       seat.session = run.plan->start(run.index, *run_id, {.takes_turns = true, .processors = processors_of(run)});
       proceed(seat);
       if (!seat.is_open) {
@@ -87,21 +87,21 @@ class TurnBlock {
     if (seats_.empty()) return;
     const std::int64_t rounds = seats_.size() == 1 ? 1 : rounds_of(fewest_steps());
     const std::string block = results::utc_now() + " " + std::to_string(seats_.front().run_id);
-    for (Seat& seat : seats_) seat.session->add_fact(results::kTurnBlock, block);
+    for (SeatedRun& seat : seats_) seat.session->add_fact(results::kTurnBlock, block);
     for (std::int64_t round = 1; round <= rounds && interrupts_.count() == 0; ++round) {
-      for (Seat* seat : shuffled()) {
+      for (SeatedRun* seat : shuffled()) {
         if (interrupts_.count() > 0) break;
         seat->session->grant_turn(round, turn_end(round, rounds, *seat->session->turn_steps()));
         proceed(*seat);
       }
     }
     // After an interruption, each engine that waits is asked to stop.
-    for (Seat& seat : seats_) {
+    for (SeatedRun& seat : seats_) {
       while (seat.session) proceed(seat);
     }
   }
 
-  void proceed(Seat& seat) {
+  void proceed(SeatedRun& seat) {
     if (!seat.session->run_until_turn()) return;
     if (seat.session->refuses_turns()) seat.run.plan->say_without_turns();
     seat.session.reset();
@@ -111,14 +111,14 @@ class TurnBlock {
 
   std::int64_t fewest_steps() const {
     std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    for (const Seat& seat : seats_) fewest = std::min(fewest, *seat.session->turn_steps());
+    for (const SeatedRun& seat : seats_) fewest = std::min(fewest, *seat.session->turn_steps());
     return fewest;
   }
 
   /// The seats whose engines are alive.
-  std::vector<Seat*> shuffled() {
-    std::vector<Seat*> order;
-    for (Seat& seat : seats_) {
+  std::vector<SeatedRun*> shuffled() {
+    std::vector<SeatedRun*> order;
+    for (SeatedRun& seat : seats_) {
       if (seat.session) order.push_back(&seat);
     }
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.next() % i]);
@@ -126,13 +126,13 @@ class TurnBlock {
   }
 
   void give_up(const char* why) noexcept {
-    for (Seat& seat : seats_) {
+    for (SeatedRun& seat : seats_) {
       seat.session.reset();
       if (seat.is_open) seat.run.plan->give_up(seat.run_id, why);
     }
   }
 
-  std::vector<Seat> seats_;
+  std::vector<SeatedRun> seats_;
   core::SplitMix64 random_;
   const InterruptGuard& interrupts_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -17,21 +16,11 @@ using core::ErrorCode;
 constexpr double kPatienceSeconds = 60;
 constexpr std::size_t kMaxTasks = 1'000'000;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
-}
-
 /// Calls `read` with each line that is not blank.
 template <class Read>
 void for_each_line(std::string_view text, Read read) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    if (!line.empty()) read(line);
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
+  for (const std::string_view line : split_lines(text)) {
+    if (!trimmed(line).empty()) read(trimmed(line));
   }
 }
 
@@ -46,13 +35,6 @@ std::vector<std::string> fields_of(std::string_view line, std::size_t count) {
   }
   fields.emplace_back(trimmed(line));
   return fields;
-}
-
-/// The number if all of `text` is one, else nullopt.
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
 bool is_state_word(const std::string& text) {
@@ -74,8 +56,8 @@ std::vector<QueuedTask> parse_queue(std::string_view text) {
   for_each_line(text, [&](std::string_view line) {
     std::vector<std::string> fields = fields_of(line, 5);
     if (fields.size() != 5 || tasks.size() >= kMaxTasks) return;
-    const std::optional<std::int64_t> index = number_of(fields[1]);
-    if (!number_of(fields[0]) || !index || !is_state_word(fields[2])) return;
+    const std::optional<std::int64_t> index = parse_count(fields[1]);
+    if (!parse_count(fields[0]) || !index || !is_state_word(fields[2])) return;
     tasks.push_back({fields[0], *index, fields[2], fields[3], fields[4]});
   });
   return tasks;
@@ -93,7 +75,7 @@ std::vector<Partition> parse_partitions(std::string_view text) {
     }
     std::string cpus = fields[1];
     if (!cpus.empty() && cpus.back() == '+') cpus.pop_back();  // "8+": nodes with 8 and with more
-    const std::optional<std::int64_t> count = number_of(cpus);
+    const std::optional<std::int64_t> count = parse_count(cpus);
     if (!count || *count < 1 || *count > 65536) return;
     found.cpus = static_cast<int>(*count);
     const auto known = std::find_if(partitions.begin(), partitions.end(),

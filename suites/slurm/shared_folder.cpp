@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "results/output_file.h"
 #include "results/provenance.h"
 
@@ -110,9 +110,7 @@ std::string last_words(const fs::path& file) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\n' ? '\n' : ' ';
   }
-  const std::size_t start = text.find_first_not_of("\n ");
-  if (start == std::string::npos) return "";
-  text = text.substr(start, text.find_last_not_of("\n ") + 1 - start);
+  text = std::string(trimmed(text));
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -145,11 +143,11 @@ SubmitterLock::SubmitterLock(const fs::path& file) : file_(file) {
 }
 
 std::optional<results::Owner> read_holder(const fs::path& file) {
-  std::istringstream in(core::read_beginning(file, kMaxLockBytes).value_or(""));
-  std::string for_people, facts;
-  if (!std::getline(in, for_people) || !std::getline(in, facts)) return std::nullopt;
+  const std::string text = core::read_beginning(file, kMaxLockBytes).value_or("");
+  const std::vector<std::string_view> lines = split_lines(text);  // one for people, then the facts
+  if (lines.size() < 2) return std::nullopt;
   try {
-    const core::Json value = core::parse_json(facts, file.string());
+    const core::Json value = core::parse_json(lines[1], file.string());
     core::JsonObject object(value, file.string());
     results::Owner owner;
     owner.host = object.string("host");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/enum_names.h"
 #include "results/provenance.h"
 #include "suites/run/runner.h"
 #include "suites/slurm/queue.h"
@@ -22,6 +23,7 @@ enum class SlurmChunk {
   kSeed,  ///< all cells of one seed, in the plan's order: their times come from one host
   kRun    ///< a single run: max parallelism, but times come from different hosts
 };
+NB_ENUM_NAMES(SlurmChunk, {SlurmChunk::kSeed, "seed"}, {SlurmChunk::kRun, "run"});
 
 struct SlurmOptions {
   std::filesystem::path program;  ///< path of our program, as seen by the nodes

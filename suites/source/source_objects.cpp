@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "core/base/digest.h"
 #include "core/base/input_file.h"
@@ -289,11 +288,10 @@ std::string SourceObjects::place_of_conflict(const Index& index, const std::stri
         begin == std::string::npos ? "" : first_line(merged_text.substr(merged_text.find('\n', begin + 1) + 1));
     return file + (line.empty() || line.starts_with("=======") ? "" : ", near \"" + on_one_line(line, 80) + "\"");
   }
-  std::istringstream lines(words_of_git);
   std::string reason;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : split_lines(words_of_git)) {
     if (!line.starts_with("error: ")) continue;
-    if (line.starts_with("error: patch failed: ")) return line.substr(21);  // FILE:LINE
+    if (line.starts_with("error: patch failed: ")) return std::string(line.substr(21));  // FILE:LINE
     reason = line.substr(7);
   }
   return reason.empty() ? on_one_line(words_of_git, 200) : reason;

@@ -159,7 +159,7 @@ TEST(EmbeddedClaims, EveryRuleCanHoldAndFail) {
     ASSERT_NE(metric, nullptr) << claim->id;
     for (const ClaimVerdict verdict : {ClaimVerdict::kSupported, ClaimVerdict::kContradicted}) {
       const std::optional<double> value = example_value(*claim->rule, metric->range, verdict);
-      ASSERT_TRUE(value) << claim->id << " can never be " << to_string(verdict);
+      ASSERT_TRUE(value) << claim->id << " can never be " << enum_name(verdict);
       EXPECT_EQ(evaluate(*claim->rule, *value), verdict) << claim->id;
       EXPECT_EQ(evaluate(*claim->rule, *value, *value), verdict) << claim->id << ": the interval form agrees";
     }
@@ -193,7 +193,7 @@ TEST(EmbeddedClaims, NumbersHaveUnitsAndStandInTheRule) {
 TEST(EmbeddedClaims, PublishedValuesGiveThePublishedVerdict) {
   for (const Claim* claim : embedded_catalogue().claims()) {
     if (!claim->published.value) continue;
-    EXPECT_STREQ(to_string(evaluate(*claim->rule, *claim->published.value)), to_string(claim->published.verdict))
+    EXPECT_EQ(enum_name(evaluate(*claim->rule, *claim->published.value)), enum_name(claim->published.verdict))
         << claim->id;
   }
 }
@@ -204,7 +204,7 @@ TEST(EmbeddedClaims, FiguresAndConfigurationsGiveThePublishedVerdict) {
     if (!claim->rule) continue;
     const std::optional<double> value = known_value(embedded_catalogue(), *claim);
     if (!value) continue;
-    EXPECT_STREQ(to_string(evaluate(*claim->rule, *value)), to_string(claim->published.verdict))
+    EXPECT_EQ(enum_name(evaluate(*claim->rule, *value)), enum_name(claim->published.verdict))
         << claim->id << ": " << *value;
     ++known;
   }

@@ -75,7 +75,7 @@ void attention_bench(const BenchOptions& options) {
   for (const ModelShape& s : options.shapes) {
     add_path(options, s, "engine", Path::kEngine);
     for (const core::CpuPath path : core::available_cpu_paths())
-      add_path(options, s, core::to_string(path), Path::kEngine, path);
+      add_path(options, s, enum_name(path), Path::kEngine, path);
     add_path(options, s, "tiles", Path::kTiles);
     if (s.length <= kLongestDense) add_path(options, s, "dense", Path::kDense);
   }

@@ -39,7 +39,7 @@ void add_product(const BenchOptions& options, const Product& p) {
   const double flop = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   const std::string shape = shape_name({{"M", p.m}, {"N", p.n}, {"K", p.k}, {"threads", options.threads}});
   for (const core::Bfloat16Path path : core::available_bfloat16_paths()) {
-    const std::string name = "bfloat16/" + std::string(to_string(path)) + "/" + shape;
+    const std::string name = "bfloat16/" + enum_name(path) + "/" + shape;
     add_case(options, {.name = name, .flop = flop, .threads = options.threads}, [=] { return engine_body(p, path); });
   }
   add_case(options, {.name = "bfloat16/aten/" + shape, .flop = flop, .threads = options.threads}, [=]() -> Body {

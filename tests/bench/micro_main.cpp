@@ -55,7 +55,7 @@ void add_context(int threads) {
   benchmark::AddCustomContext("nanobench", nanobench::core::version_text());
   benchmark::AddCustomContext("libtorch", TORCH_VERSION);
   benchmark::AddCustomContext("libtorch_cpu", at::get_cpu_capability());
-  benchmark::AddCustomContext("cpu_path", to_string(nanobench::core::best_cpu_path()));
+  benchmark::AddCustomContext("cpu_path", nanobench::enum_name(nanobench::core::best_cpu_path()));
   benchmark::AddCustomContext("threads", std::to_string(threads));
 }
 

@@ -50,7 +50,7 @@ inline NewPlan big_store_plan(const BigStore& size) {
   plan.data_name = "synthetic";
   for (int cell = 0; cell < size.cells; ++cell) {
     const NewRun run = big_store_run(cell, 0);
-    plan.cells.push_back({run.cell, std::nullopt, "setting " + std::to_string(cell), {}, run.config_digest});
+    plan.cells.push_back({run.cell, std::nullopt, {"setting " + std::to_string(cell)}, {}, run.config_digest});
   }
   for (int i = 0; i < size.runs(); ++i) {
     const NewRun run = big_store_run(i % size.cells, i / size.cells);

@@ -279,7 +279,8 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   plan.data_name = "synthetic";
   plan.target = 3.28;
   plan.order_seed = 7;
-  plan.cells = {{"a", "record12", "the start", {}, "ca"}, {"b", std::nullopt, "more", {{"x", "on"}}, "cb"}};
+  plan.cells = {{"a", "record12", {"the start"}, {}, "ca"},
+                {"b", std::nullopt, {"more", "and more"}, {{"x", "on"}}, "cb"}};
   plan.lines = {{0, "b", 1, "db", std::nullopt}, {1, "a", 1, "da", std::nullopt}};
   plan.contrasts = {{"b", ContrastKind::kSimple, "b against a", {{"a", -1}, {"b", 1.0 / 3}}, {"-0.5 c x d"}}};
   plan.messages = {{core::MessageKind::kLeftOut, "b", "b: left out, as it is"}, {core::MessageKind::kNote, "", "n"}};
@@ -301,6 +302,8 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   ASSERT_EQ(stored.cells.size(), 2u);
   EXPECT_EQ(stored.cells[0].record, "record12");
   EXPECT_EQ(stored.cells[1].record, std::nullopt);
+  EXPECT_EQ(stored.cells[0].changes, std::vector<std::string>{"the start"});
+  EXPECT_EQ(stored.cells[1].changes, (std::vector<std::string>{"more", "and more"}));
   EXPECT_EQ(stored.cells[1].features.at("x"), "on");
   ASSERT_EQ(stored.lines.size(), 2u);
   EXPECT_EQ(stored.lines[0].run_id, run_id);
@@ -328,7 +331,7 @@ TEST_F(StoreTest, AReusedRunAnswersTheLineOfAnotherPlan) {
   store.finish_run(run_id, completed());
   NewPlan plan;
   plan.digest = "p2";
-  plan.cells = {{"base", "record12", "", {}, "c"}};
+  plan.cells = {{"base", "record12", {}, {}, "c"}};
   plan.lines = {{0, "base", 1, "d", std::nullopt}};
   NewRun run = new_run("d", "base");
   run.plan_id = store.ensure_plan(plan);

@@ -27,7 +27,7 @@ reports::Arm noisy_arm(reports::NormalDraws& draws, double shift) {
     for (const std::uint64_t seed : all_seeds()) {
       reports::ArmRun& run = added.runs.emplace_back();
       run.seed = seed;
-      run.outcome = "completed";
+      run.outcome = core::RunOutcome::kCompleted;
       run.val_loss = draws.next(3.0 + shift, 0.01);
     }
   }

@@ -54,9 +54,8 @@ constexpr const char* kAuditFooter =
 reports::AuditOptions audit_options(const AuditCommandOptions& options) {
   reports::AuditOptions audit = audit_options(options.rule);
   if (!options.test.empty()) {
-    if (options.test != "t" && options.test != "z")
-      throw Error(ErrorCode::kInvalidArgument, "--rule " + options.test + ": expected t or z");
-    audit.rule = options.test == "z" ? reports::AuditRule::kZ : reports::AuditRule::kT;
+    audit.rule = enum_value<reports::AuditRule>(options.test);
+    if (!audit.rule) throw Error(ErrorCode::kInvalidArgument, "--rule " + options.test + ": expected t or z");
   }
   if (options.step && *options.step < 0)
     throw Error(ErrorCode::kInvalidArgument, "--step: expected a step of the logs, 0 or more");

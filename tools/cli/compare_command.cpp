@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/gate/gate.h"
 #include "reports/kinds/kinds.h"
 #include "tools/cli/gate_options.h"
@@ -59,7 +60,7 @@ constexpr const char* kCompareFooter =
     "against the track's target. `diff` shows the settings, `gate` decides. Exit codes: 0 success, 2 usage.";
 
 /// One side of the comparison; the runs of a plan were made in turn.
-struct Side {
+struct CompareInput {
   Arm arm;
   std::optional<std::int64_t> plan_id;  ///< plan of this database that the runs belong to
 };
@@ -90,7 +91,7 @@ std::vector<RunRecord> runs_of_revision(const Store& store, const std::string& r
   return found;
 }
 
-Side side_of_database(const std::string& file, const std::string& suite) {
+CompareInput side_of_database(const std::string& file, const std::string& suite) {
   const Store other(file, results::OpenMode::kReadOnly);
   const auto plan = newest_plan(other, suite);
   if (!plan) {
@@ -99,15 +100,15 @@ Side side_of_database(const std::string& file, const std::string& suite) {
   return {.arm = reports::read_arm(other, *plan, file), .plan_id = std::nullopt};
 }
 
-Side side_of_plan(const Store& store, const std::string& text) {
-  const std::optional<std::int64_t> number = whole_number(text.substr(std::string(kPlanPrefix).size()));
+CompareInput side_of_plan(const Store& store, const std::string& text) {
+  const std::optional<std::int64_t> number = parse_count(text.substr(std::string(kPlanPrefix).size()));
   if (!number) throw Error(ErrorCode::kInvalidArgument, text + ": expected plan:N with the number of a plan");
   const PlanRecord plan = store.plan(*number);
   return {.arm = reports::read_arm(store, plan, text), .plan_id = plan.id};
 }
 
-Side side_of_cell(const Store& store, const PlanRecord& plan, const std::string& label) {
-  Side side{.arm = reports::read_arm(store, plan, label), .plan_id = plan.id};
+CompareInput side_of_cell(const Store& store, const PlanRecord& plan, const std::string& label) {
+  CompareInput side{.arm = reports::read_arm(store, plan, label), .plan_id = plan.id};
   std::erase_if(side.arm.cells, [&](const reports::ArmCell& cell) { return cell.label != label; });
   return side;
 }
@@ -119,7 +120,7 @@ std::optional<Store> own_store(const CompareOptions& options) {
   return std::optional<Store>(std::in_place, database_file(options.database), results::OpenMode::kReadOnly);
 }
 
-Side read_side(const Store& store, const std::string& text, const std::string& suite) {
+CompareInput read_side(const Store& store, const std::string& text, const std::string& suite) {
   if (text.starts_with(kPlanPrefix)) return side_of_plan(store, text);
   const auto plan = newest_plan(store, suite);
   std::vector<std::string> labels;
@@ -127,7 +128,7 @@ Side read_side(const Store& store, const std::string& text, const std::string& s
     for (const results::PlanCell& cell : plan->cells) labels.push_back(cell.label);
     if (std::find(labels.begin(), labels.end(), text) != labels.end()) return side_of_cell(store, *plan, text);
   }
-  if (const auto run = whole_number(text); run && text.size() < kMinRevision)
+  if (const auto run = parse_count(text); run && text.size() < kMinRevision)
     return {.arm = reports::read_arm(store, {store.run(*run)}, "run " + text), .plan_id = std::nullopt};
   if (std::filesystem::is_regular_file(text)) return side_of_database(text, suite);
   if (is_revision(text) && plan) {
@@ -163,7 +164,7 @@ void compare_stored(const CompareOptions& options) {
   const auto side = [&](const std::string& text) {
     return store ? read_side(*store, text, options.suite) : side_of_database(text, options.suite);
   };
-  Side a = side(options.a), b = side(options.b);
+  CompareInput a = side(options.a), b = side(options.b);
   bool has_other_configs = false;
   if (a.arm.cells.size() == 1 && b.arm.cells.size() == 1 && a.arm.cells[0].label != b.arm.cells[0].label) {
     a.arm.cells[0].label = b.arm.cells[0].label = a.arm.cells[0].label + " against " + b.arm.cells[0].label;

@@ -125,15 +125,6 @@ void keep_matching(Completion& completion, const std::string& text) {
   });
 }
 
-const char* name_of(Completion::Files files) {
-  switch (files) {
-    case Completion::Files::kNone: return "words";
-    case Completion::Files::kFolders: return "folders";
-    case Completion::Files::kFiles: return "files";
-  }
-  return "words";
-}
-
 bool is_on_one_line(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
@@ -184,7 +175,7 @@ int complete_main(CLI::App& app, const std::vector<std::string>& arguments) {
   const bool has_launcher = !arguments.empty() && arguments.front() == "--launcher";
   const Completion completion =
       complete(app, {arguments.begin() + (has_launcher ? 1 : 0), arguments.end()}, has_launcher);
-  std::cout << name_of(completion.files) << "\n";
+  std::cout << enum_name(completion.files) << "\n";
   for (const Candidate& candidate : completion.candidates) {
     if (!is_on_one_line(candidate.word)) continue;
     std::cout << candidate.word << "\t" << (is_on_one_line(candidate.meaning) ? candidate.meaning : "") << "\n";

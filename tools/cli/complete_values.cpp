@@ -244,7 +244,7 @@ Candidates help_names(const ValueRequest& request) {
 
 // --- which value is which ---
 
-struct Rule {
+struct CompletionRule {
   ValueRule where;
   Source source;
   Completion::Files files = Completion::Files::kNone;
@@ -253,7 +253,7 @@ struct Rule {
 constexpr Completion::Files kFiles = Completion::Files::kFiles;
 constexpr Completion::Files kFolders = Completion::Files::kFolders;
 
-std::vector<Rule> catalogue_rules() {
+std::vector<CompletionRule> catalogue_rules() {
   const Source features = catalogue_names("features");
   const Source records = catalogue_names("records");
   return {{{"", "--scale"}, catalogue_names("scales")},
@@ -272,7 +272,7 @@ std::vector<Rule> catalogue_rules() {
           {{"diff", "B"}, any_of({records, stored_runs})}};
 }
 
-std::vector<Rule> store_rules() {
+std::vector<CompletionRule> store_rules() {
   const Source comparable = any_of({stored_cells, stored_runs, stored_plans("plan:")});
   const Source any_suite = any_of({suite_names, stored_suites});
   return {{{"", "--suite"}, stored_suites},
@@ -292,7 +292,7 @@ std::vector<Rule> store_rules() {
           {{"compare", "B"}, comparable, kFiles}};
 }
 
-std::vector<Rule> choice_rules() {
+std::vector<CompletionRule> choice_rules() {
   const Source gate_metrics = choices({"loss", "time", "memory", "training_memory", "cost"});
   return {{{"", "--device"}, choices({"cpu", "cuda", "cuda:0"})},
           {{"bench", "--budget"}, choices({"3s", "30s"})},
@@ -330,7 +330,7 @@ std::vector<Rule> choice_rules() {
           {{"help", "TOPIC"}, help_names}};
 }
 
-std::vector<Rule> file_rules() {
+std::vector<CompletionRule> file_rules() {
   const Source nothing = choices({});
   return {{{"", "--baseline-engine"}, nothing, kFiles},
           {{"", "--control"}, nothing, kFolders},
@@ -346,18 +346,18 @@ std::vector<Rule> file_rules() {
 }
 
 /// A rule of one command stands before the one of every command.
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> kRules = [] {
-    std::vector<Rule> all;
-    for (const std::vector<Rule>& part : {catalogue_rules(), store_rules(), choice_rules(), file_rules()})
+const std::vector<CompletionRule>& rules() {
+  static const std::vector<CompletionRule> kRules = [] {
+    std::vector<CompletionRule> all;
+    for (const std::vector<CompletionRule>& part : {catalogue_rules(), store_rules(), choice_rules(), file_rules()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return kRules;
 }
 
-const Rule* rule_of(const CLI::Option& option, const std::string& command) {
-  for (const Rule& rule : rules()) {
+const CompletionRule* rule_of(const CLI::Option& option, const std::string& command) {
+  for (const CompletionRule& rule : rules()) {
     const bool is_named = option.check_name(std::string(rule.where.option));
     if (is_named && (rule.where.command.empty() || rule.where.command == command)) return &rule;
   }
@@ -376,7 +376,7 @@ std::optional<Completion::Files> files_of_type(const CLI::Option& option) {
 
 Completion values_of(const CLI::Option& option, const TypedLine& line, const std::string& text) {
   Completion completion;
-  if (const Rule* rule = rule_of(option, line.command)) {
+  if (const CompletionRule* rule = rule_of(option, line.command)) {
     completion.candidates = rule->source({line, text});
     completion.files = rule->files;
   }
@@ -386,7 +386,7 @@ Completion values_of(const CLI::Option& option, const TypedLine& line, const std
 
 std::vector<ValueRule> value_rules() {
   std::vector<ValueRule> all;
-  for (const Rule& rule : rules()) all.push_back(rule.where);
+  for (const CompletionRule& rule : rules()) all.push_back(rule.where);
   return all;
 }
 

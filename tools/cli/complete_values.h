@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/enum_names.h"
+
 namespace nanobench::tools {
 
 /// One word that may be typed.
@@ -21,6 +23,9 @@ struct Completion {
   std::vector<Candidate> candidates;
   Files files = Files::kNone;  ///< the shell adds names of folders, or of files and folders
 };
+/// For the shell's script.
+NB_ENUM_NAMES(Completion::Files, {Completion::Files::kNone, "words"}, {Completion::Files::kFolders, "folders"},
+              {Completion::Files::kFiles, "files"});
 
 /// The part of a command line that stands before the word that is typed.
 struct TypedLine {

@@ -5,6 +5,7 @@
 
 #include "ablations/config_difference.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "reports/kinds/kinds.h"
 #include "results/store.h"
 #include "tools/cli/options.h"
@@ -89,7 +90,7 @@ DiffedRun record_side(const Catalogue& catalogue, const std::string& name, const
 }
 
 void require_known(const std::string& name, const Catalogue& catalogue) {
-  if (whole_number(name) || catalogue.has_record(name)) return;
+  if (parse_count(name) || catalogue.has_record(name)) return;
   std::vector<std::string> known;
   for (const ablations::Record* record : catalogue.records()) known.push_back(record->id);
   throw Error(ErrorCode::kNotFound, "there is no record or run named " + name + core::suggestion(name, known) +
@@ -100,19 +101,19 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
 std::vector<DiffedRun> sides_of(const DiffOptions& options, const Catalogue& catalogue) {
   const std::vector<std::string> names = {options.a, options.b};
   for (const std::string& name : names) require_known(name, catalogue);
-  if (!options.scale.empty() && whole_number(options.a) && whole_number(options.b)) {
+  if (!options.scale.empty() && parse_count(options.a) && parse_count(options.b)) {
     throw Error(ErrorCode::kInvalidArgument, "--scale: a run has its own scale; name a record to choose one");
   }
   std::vector<DiffedRun> sides(2);
   std::string scale = options.scale.empty() ? "official" : options.scale;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::optional<std::int64_t> id = whole_number(names[i]);
+    const std::optional<std::int64_t> id = parse_count(names[i]);
     if (!id) continue;
     sides[i] = run_side(options, catalogue, *id);
     if (options.scale.empty()) scale = sides[i].run->scale;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!whole_number(names[i])) sides[i] = record_side(catalogue, names[i], scale);
+    if (!parse_count(names[i])) sides[i] = record_side(catalogue, names[i], scale);
   }
   return sides;
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/build_info.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
@@ -38,27 +39,34 @@ constexpr const char* kDoctorFooter =
     "\n"
     "Exit codes: 0 `nanobench run` can work here, 2 something that it needs is missing.";
 
-/// `status`: "ok", "absent" (optional and not installed), or "missing" (`run` needs it).
+enum class CheckStatus {
+  kOk,
+  kAbsent,   ///< optional and not installed
+  kMissing,  ///< `run` needs it
+};
+NB_ENUM_NAMES(CheckStatus, {CheckStatus::kOk, "ok"}, {CheckStatus::kAbsent, "absent"},
+              {CheckStatus::kMissing, "missing"});
+
 struct Check {
   std::string id;
   std::string title;
-  std::string status;
+  CheckStatus status;
   std::string found;
   std::string enables;
 };
 
 Check check_program() {
   const core::BuildInfo& build = core::build_info();
-  return {"nanobench", "nanobench", "ok", core::version_text() + ", " + build.compiler + ", " + build.build_type,
-          "all commands except training"};
+  return {"nanobench", "nanobench", CheckStatus::kOk,
+          core::version_text() + ", " + build.compiler + ", " + build.build_type, "all commands except training"};
 }
 
 /// The engine, and the LibTorch that it reports.
 std::vector<Check> check_engine() {
   const fs::path program = engine_program();
-  Check engine{"engine", "engine", "missing", program.string() + " does not exist",
+  Check engine{"engine", "engine", CheckStatus::kMissing, program.string() + " does not exist",
                "training; `./nanobench setup` builds it"};
-  Check torch{"libtorch", "LibTorch", "missing", "unknown without the engine", "training"};
+  Check torch{"libtorch", "LibTorch", CheckStatus::kMissing, "unknown without the engine", "training"};
   if (access(program.c_str(), X_OK) != 0) return {engine, torch};
   const core::CommandResult answer = core::run_command({program.string(), "--build-info"}, {.seconds = kEngineSeconds});
   if (!answer.is_success()) {
@@ -73,7 +81,7 @@ std::vector<Check> check_engine() {
     engine.found = program.string() + " does not describe itself: it is another program, or an older one";
     return {engine, torch};
   }
-  engine.status = torch.status = "ok";
+  engine.status = torch.status = CheckStatus::kOk;
   engine.found = program.filename().string() + " " + core::string_in(facts, "version", "unknown") + ", " +
                  core::string_in(facts, "cpu_capability");
   engine.enables = "training";
@@ -91,10 +99,10 @@ std::string driver_text(const core::GpuFacts& facts) {
 }
 
 Check driver_check(const core::GpuList& gpus) {
-  Check check{"nvidia_driver", "NVIDIA driver", "absent", printable(gpus.problem),
+  Check check{"nvidia_driver", "NVIDIA driver", CheckStatus::kAbsent, printable(gpus.problem),
               "GPUs, and their clocks, power and other users during each run"};
   if (gpus.devices.empty()) return check;
-  check.status = "ok";
+  check.status = CheckStatus::kOk;
   check.found = driver_text(gpus.devices.front().facts());
   if (!gpus.problem.empty()) check.found += "; " + printable(gpus.problem);
   return check;
@@ -121,7 +129,7 @@ std::vector<Check> gpu_checks() {
   std::vector<Check> checks = {driver_check(gpus)};
   for (std::size_t i = 0; i < gpus.devices.size(); ++i) {
     const std::string number = std::to_string(i);
-    checks.push_back({"gpu_" + number, "GPU " + number, "ok",
+    checks.push_back({"gpu_" + number, "GPU " + number, CheckStatus::kOk,
                       gpu_text(gpus.devices[i].facts(), gpus.devices[i].state()),
                       "training on it, with the GPU plugin"});
   }
@@ -130,7 +138,8 @@ std::vector<Check> gpu_checks() {
 
 /// The engine loads the plugin and says so, or why not: a library that the plugin needs may be missing.
 Check loaded_gpu_plugin(const fs::path& file) {
-  Check check{"gpu_plugin", "GPU plugin", "absent", "", "training on NVIDIA GPUs; without it runs use the CPU"};
+  Check check{"gpu_plugin", "GPU plugin", CheckStatus::kAbsent, "",
+              "training on NVIDIA GPUs; without it runs use the CPU"};
   const core::CommandResult answer =
       core::run_command({engine_program().string(), "--plugin-info"}, {.seconds = kEngineSeconds});
   if (!answer.is_success()) {
@@ -138,7 +147,7 @@ Check loaded_gpu_plugin(const fs::path& file) {
     check.found = file.string() + (answer.is_timed_out ? " does not answer" : " does not load: " + reason);
     return check;
   }
-  check.status = "ok";
+  check.status = CheckStatus::kOk;
   check.found = file.string();
   check.enables = "training on NVIDIA GPUs";
   return check;
@@ -151,7 +160,7 @@ Check check_gpu_plugin(bool has_gpu) {
        {folder / "libnanobench_cuda.so", folder.parent_path() / "lib" / "libnanobench_cuda.so"}) {
     if (fs::exists(file, ignored)) return loaded_gpu_plugin(file);
   }
-  return {"gpu_plugin", "GPU plugin", "absent",
+  return {"gpu_plugin", "GPU plugin", CheckStatus::kAbsent,
           std::string("libnanobench_cuda.so is not installed; ") +
               (has_gpu ? "this machine's NVIDIA GPU is not used" : "no NVIDIA GPU is visible either"),
           "training on NVIDIA GPUs; without it runs use the CPU"};
@@ -159,7 +168,7 @@ Check check_gpu_plugin(bool has_gpu) {
 
 Check check_cpu() {
   const results::MachineInfo machine = results::machine_info();
-  return {"cpu", "processor", "ok",
+  return {"cpu", "processor", CheckStatus::kOk,
           machine.cpu_model + ", " + std::to_string(machine.cores) + " usable cores, " +
               format_bytes(static_cast<double>(machine.memory_bytes)) + " memory",
           "a run uses all usable cores unless --threads limits them"};
@@ -170,10 +179,11 @@ Check check_kernels() {
   const auto parts = [](core::KernelDevice device) {
     std::vector<std::string> names;
     for (const core::KernelRow& row : core::kernel_table())
-      if (row.device == device) names.emplace_back(core::to_string(row.part));
-    return std::string(core::to_string(device)) + ": " + joined(names);
+      if (row.device == device) names.emplace_back(enum_name(row.part));
+    return enum_name(device) + ": " + joined(names);
   };
-  return {"kernels", "engine's kernels", "ok", parts(core::KernelDevice::kCpu) + "; " + parts(core::KernelDevice::kGpu),
+  return {"kernels", "engine's kernels", CheckStatus::kOk,
+          parts(core::KernelDevice::kCpu) + "; " + parts(core::KernelDevice::kGpu),
           "speed; the settings that each kernel needs are in docs/kernels.md"};
 }
 
@@ -190,21 +200,21 @@ std::vector<std::string> cpu_flags() {
 
 /// The code path of the engine's kernels on this machine (also recorded with every run).
 Check check_vector_path() {
-  std::string others;
+  std::vector<std::string> others;
   for (const core::CpuPath path : core::available_cpu_paths()) {
-    if (path != core::best_cpu_path()) others += (others.empty() ? "" : ", ") + std::string(core::to_string(path));
+    if (path != core::best_cpu_path()) others.emplace_back(enum_name(path));
   }
-  return {"vector_path", "vector path", "ok",
-          std::string(core::to_string(core::best_cpu_path())) + (others.empty() ? "" : "; also available: " + others),
+  return {"vector_path", "vector path", CheckStatus::kOk,
+          enum_name(core::best_cpu_path()) + (others.empty() ? "" : "; also available: " + joined(others)),
           "the kernels of attention, blocks, head and optimisers"};
 }
 
 /// How settings in bfloat16 are computed (also recorded with every run).
 Check check_bfloat16_path() {
   const core::Bfloat16Path path = core::best_bfloat16_path(core::best_cpu_path());
-  return {"bfloat16", "bfloat16 path", "ok",
+  return {"bfloat16", "bfloat16 path", CheckStatus::kOk,
           path == core::Bfloat16Path::kEmulated ? "emulated: float32 arithmetic, rounded where it is stored"
-                                                : core::to_string(path),
+                                                : enum_name(path),
           "matrix products and Newton-Schulz iterations of settings in bfloat16"};
 }
 
@@ -230,7 +240,7 @@ std::vector<Check> check_cpu_features() {
     for (const std::string& flag : item.flags) {
       has_all = has_all && std::find(flags.begin(), flags.end(), flag) != flags.end();
     }
-    checks.push_back({item.id, item.title, has_all ? "ok" : "absent",
+    checks.push_back({item.id, item.title, has_all ? CheckStatus::kOk : CheckStatus::kAbsent,
                       has_all ? "the processor has it" : "the processor does not have it", item.enables});
   }
   return checks;
@@ -260,19 +270,19 @@ Check check_folder(const char* id, const char* title, const fs::path& folder, co
   if (existing != fs::absolute(folder)) found += " (will be created)";
   found += space_text(existing, is_low);
   if (!is_writable) found += ", not writable: set XDG_CACHE_HOME to a folder that you may write to";
-  return {id, title, is_writable ? "ok" : "missing", found, enables};
+  return {id, title, is_writable ? CheckStatus::kOk : CheckStatus::kMissing, found, enables};
 }
 
 Check check_database() {
   const fs::path file = database_file("");
   std::error_code ignored;
-  Check check{"database", "database", "ok", file.string(), "stored runs, reports"};
+  Check check{"database", "database", CheckStatus::kOk, file.string(), "stored runs, reports"};
   if (!fs::exists(file, ignored)) {
     bool is_low = false;
     const fs::path existing = existing_parent(file.parent_path());
     check.found += " (will be created)" + space_text(existing, is_low);
     if (access(existing.c_str(), W_OK) != 0) {
-      check.status = "missing";
+      check.status = CheckStatus::kMissing;
       check.found += ", its folder is not writable: name another with --db or NANOBENCH_DB";
     }
     return check;
@@ -282,7 +292,7 @@ Check check_database() {
     check.found += ", " + std::to_string(store.runs().size()) + " runs";
   } catch (const core::Error& error) {
     rethrow_internal(error);
-    check.status = "missing";
+    check.status = CheckStatus::kMissing;
     check.found = error.what();
   }
   return check;
@@ -290,7 +300,7 @@ Check check_database() {
 
 Check check_catalogue() {
   const ablations::Catalogue catalogue = ablations::Catalogue::embedded();
-  return {"catalogue", "catalogue", "ok",
+  return {"catalogue", "catalogue", CheckStatus::kOk,
           std::to_string(catalogue.features().size()) + " features, " + std::to_string(catalogue.records().size()) +
               " records, " + std::to_string(catalogue.scales().size()) + " scales, " +
               std::to_string(catalogue.claims().size()) + " claims",
@@ -324,9 +334,9 @@ int doctor(bool is_json) {
                                    {.key = "enables", .title = "enables", .wraps = true}}};
   int missing = 0;
   for (const Check& check : all_checks()) {
-    missing += check.status == "missing" ? 1 : 0;
+    missing += check.status == CheckStatus::kMissing ? 1 : 0;
     reports::TableCell name{.text = check.title, .detail = "", .value = check.id};
-    table.rows.push_back({std::move(name), reports::text_cell(check.status), reports::text_cell(check.found),
+    table.rows.push_back({std::move(name), reports::text_cell(enum_name(check.status)), reports::text_cell(check.found),
                           reports::text_cell(check.enables)});
   }
   document.sections.emplace_back().tables.push_back(std::move(table));

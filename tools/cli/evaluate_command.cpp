@@ -57,7 +57,7 @@ constexpr const char* kEvaluateFooter =
     "of its runs answers. Nothing is downloaded. More in docs/evaluation.md.";
 
 /// One set of weights.
-struct Weights {
+struct EvaluatedWeights {
   fs::path file;
   std::uint64_t seed = 0;
   std::optional<results::RunRecord> run;  ///< that kept them
@@ -66,7 +66,7 @@ struct Weights {
 /// What one argument names.
 struct Model {
   std::string label;
-  std::vector<Weights> weights;
+  std::vector<EvaluatedWeights> weights;
 };
 
 /// The newest weights that the run kept, if it kept any. Throws Error{kDataLoss} if they are no longer what was kept.
@@ -92,7 +92,7 @@ Model model_of_cell(const results::Store& store, const results::PlanRecord& plan
       model.weights.push_back({.file = *file, .seed = run.seed, .run = run});
   }
   std::sort(model.weights.begin(), model.weights.end(),
-            [](const Weights& a, const Weights& b) { return a.seed < b.seed; });
+            [](const EvaluatedWeights& a, const EvaluatedWeights& b) { return a.seed < b.seed; });
   if (!model.weights.empty()) return model;
   throw Error(ErrorCode::kNotFound, label + (completed == 0 ? " has no completed run" : " kept no weights") + " in " +
                                         store.file().string() + "; `nanobench run " + plan.suite +
@@ -182,7 +182,7 @@ bool is_of_generated_corpus(const core::RunSpec& spec) {
   return details.is_object() && details.value("corpus", core::Json()) == to_json(core::CorpusConfig{});
 }
 
-core::RunSpec spec_of(const Weights& weights, const core::EvaluationSpec& evaluation, bool is_generated,
+core::RunSpec spec_of(const EvaluatedWeights& weights, const core::EvaluationSpec& evaluation, bool is_generated,
                       const EvaluateOptions& options) {
   const core::CheckpointHeader header = core::read_checkpoint_header(weights.file);
   const core::RunSpec written = core::read_run_spec(header.spec, weights.file.string() + "#run_spec");
@@ -205,7 +205,7 @@ core::RunSpec spec_of(const Weights& weights, const core::EvaluationSpec& evalua
 }
 
 /// What one set of weights answered.
-struct Answers {
+struct WeightsAnswers {
   reports::ModelAnswers answers;
   std::optional<core::EvaluationEvent> result;
   std::optional<core::FinishedEvent> finished;
@@ -217,13 +217,13 @@ class Evaluator {
       : evaluation_(evaluation), options_(options), engine_(suites::native_engine(engine_program())) {}
 
   /// nullopt if the engine did not finish; `code` is then the exit code.
-  std::optional<Answers> answer(const core::RunSpec& spec, const Model& model, std::uint64_t seed, int& code) {
-    Answers answers{.answers = {.seed = seed,
-                                .items = evaluation_.digest,
-                                .correct = {},
-                                .correct_norm = {},
-                                .chance = std::nullopt,
-                                .best_accuracy = std::nullopt}};
+  std::optional<WeightsAnswers> answer(const core::RunSpec& spec, const Model& model, std::uint64_t seed, int& code) {
+    WeightsAnswers answers{.answers = {.seed = seed,
+                                       .items = evaluation_.digest,
+                                       .correct = {},
+                                       .correct_norm = {},
+                                       .chance = std::nullopt,
+                                       .best_accuracy = std::nullopt}};
     StatusLines lines(write_to_stderr, stderr_display().is_live && !options_.is_quiet);
     const auto on_event = [&](const core::RunEvent& event) { take(event, answers, lines); };
     const auto on_tick = [&] {
@@ -243,7 +243,7 @@ class Evaluator {
   const suites::Engine& engine() const { return engine_; }
 
  private:
-  void take(const core::RunEvent& event, Answers& answers, StatusLines& lines) const {
+  void take(const core::RunEvent& event, WeightsAnswers& answers, StatusLines& lines) const {
     if (const auto* choice = std::get_if<core::ChoiceEvent>(&event)) {
       answers.answers.correct[choice->item] = choice->is_correct;
       answers.answers.correct_norm[choice->item] = choice->is_correct_norm;
@@ -263,7 +263,7 @@ class Evaluator {
 };
 
 /// The run that answered, as a row of its own beside the run whose weights it read.
-results::FinishedRun stored(const results::RunRecord& run, const Answers& answers,
+results::FinishedRun stored(const results::RunRecord& run, const WeightsAnswers& answers,
                             const core::EvaluationSpec& evaluation, const suites::Engine& engine) {
   results::FinishedRun finished{.run = run, .result = {.outcome = core::RunOutcome::kCompleted}, .batch = {}};
   finished.run.suite = results::kEvaluationSuite;
@@ -319,7 +319,7 @@ int evaluate(const EvaluateOptions& options) {
   const core::EvaluationSpec evaluation = suites::cached_evaluation(request, task, cache_folder());
   std::vector<core::RunSpec> specs;  // all are checked before the first answers
   for (const Model& model : models) {
-    for (const Weights& weights : model.weights) {
+    for (const EvaluatedWeights& weights : model.weights) {
       specs.push_back(spec_of(weights, evaluation, request.file.empty(), options));
       check_tokens(task, specs.back().config.model.vocab_size, options.task);
       check_endings(task, specs.back().config.data.val_length(), options.task);
@@ -332,9 +332,9 @@ int evaluate(const EvaluateOptions& options) {
   for (const Model& model : models) {
     reports::CellAnswers& cell = result.cells.emplace_back(reports::CellAnswers{.label = model.label, .models = {}});
     if (&model != &models.front()) cell.reference = models.front().label;
-    for (const Weights& weights : model.weights) {
+    for (const EvaluatedWeights& weights : model.weights) {
       int code = 0;
-      std::optional<Answers> answers = evaluator.answer(*spec++, model, weights.seed, code);
+      std::optional<WeightsAnswers> answers = evaluator.answer(*spec++, model, weights.seed, code);
       if (!answers) return code == 0 ? core::kExitIncomplete : code;
       if (options.stores) finished.push_back(stored(*weights.run, *answers, evaluation, evaluator.engine()));
       cell.models.push_back(std::move(answers->answers));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/base/atomic_write.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "results/export.h"
 #include "results/output_file.h"
@@ -16,6 +17,10 @@ namespace {
 
 using core::Error;
 using core::ErrorCode;
+
+enum class ExportFormat { kCsv, kJson, kGoogleBenchmark, kTensorboard };
+NB_ENUM_NAMES(ExportFormat, {ExportFormat::kCsv, "csv"}, {ExportFormat::kJson, "json"},
+              {ExportFormat::kGoogleBenchmark, "google-benchmark"}, {ExportFormat::kTensorboard, "tensorboard"});
 
 struct ExportOptions {
   std::string format = "csv";
@@ -74,24 +79,25 @@ std::vector<std::int64_t> selected(const results::Store& store, const ExportOpti
   return ids;
 }
 
-void check(const ExportOptions& options) {
-  const std::vector<std::string> formats = {"csv", "json", "google-benchmark", "tensorboard"};
-  if (std::find(formats.begin(), formats.end(), options.format) == formats.end()) {
+ExportFormat checked_format(const ExportOptions& options) {
+  const std::optional<ExportFormat> format = enum_value<ExportFormat>(options.format);
+  if (!format) {
     throw Error(ErrorCode::kInvalidArgument, "--format " + options.format +
                                                  ": expected csv, json, google-benchmark or tensorboard" +
-                                                 core::suggestion(options.format, formats));
+                                                 core::suggestion(options.format, enum_names<ExportFormat>()));
   }
-  if (options.is_samples && options.format != "csv")
+  if (options.is_samples && format != ExportFormat::kCsv)
     throw Error(ErrorCode::kInvalidArgument, "--samples needs --format csv");
-  if (options.format == "tensorboard" && options.out.empty())
+  if (format == ExportFormat::kTensorboard && options.out.empty())
     throw Error(ErrorCode::kInvalidArgument, "--format tensorboard writes a folder; name it with --out DIR");
+  return *format;
 }
 
-void write(const results::Store& store, const std::vector<std::int64_t>& runs, const ExportOptions& options,
+void write(const results::Store& store, const std::vector<std::int64_t>& runs, ExportFormat format, bool is_samples,
            std::ostream& out) {
-  if (options.format == "json") return results::export_json(store, runs, out);
-  if (options.is_samples) return results::export_samples_csv(store, runs, out);
-  if (options.format == "csv") return results::export_csv(store, runs, out);
+  if (format == ExportFormat::kJson) return results::export_json(store, runs, out);
+  if (is_samples) return results::export_samples_csv(store, runs, out);
+  if (format == ExportFormat::kCsv) return results::export_csv(store, runs, out);
   const std::int64_t left_out = results::export_google_benchmark(store, runs, out);
   if (left_out > 0) std::cerr << left_out << " of " << runs.size() << " runs have no timed steps and were left out\n";
 }
@@ -104,13 +110,13 @@ void write_folder(const results::Store& store, const std::vector<std::int64_t>& 
 }
 
 void export_runs(const ExportOptions& options) {
-  check(options);
+  const ExportFormat format = checked_format(options);
   const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
   const std::vector<std::int64_t> runs = selected(store, options);
-  if (options.format == "tensorboard") return write_folder(store, runs, options.out);
-  if (options.out.empty()) return write(store, runs, options, std::cout);
+  if (format == ExportFormat::kTensorboard) return write_folder(store, runs, options.out);
+  if (options.out.empty()) return write(store, runs, format, options.is_samples, std::cout);
   results::OutputFile file(options.out);
-  write(store, runs, options, file.stream());
+  write(store, runs, format, options.is_samples, file.stream());
   file.commit();
 }
 

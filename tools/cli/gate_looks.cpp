@@ -62,7 +62,7 @@ class SequentialGate {
       if (look == 1) notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());
       if (!options_.run.is_quiet) {
         tell_on_stderr("look " + std::to_string(look) + ", " + counted(looks_->seeds(look), "seed") +
-                       " a side: " + to_string(result.answer) + "\n");
+                       " a side: " + enum_name(result.answer) + "\n");
       }
       if (result.answer != reports::GateAnswer::kInconclusive || look == looks_->count()) break;
       if (options_.until.budget_s && !fits_another()) {

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
-#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "results/store.h"
 #include "tools/cli/git.h"
 #include "tools/cli/quantity.h"
@@ -50,9 +50,8 @@ void set_margin(GatePolicy& policy, const std::string& text) {
 
 void set_only(GatePolicy& policy, const std::string& list) {
   for (const GateMetric metric : reports::all_gate_metrics()) policy.of(metric).gates = false;
-  std::istringstream in(list);
-  for (std::string name; std::getline(in, name, ',');)
-    policy.of(reports::parse_gate_metric(name, "--only " + list)).gates = true;
+  for (const std::string_view name : split_at(list, ','))
+    policy.of(reports::parse_gate_metric(std::string(name), "--only " + list)).gates = true;
 }
 
 FoundBaseline from_record(const results::Store& store, const BaselineRecord& record, const std::string& why) {

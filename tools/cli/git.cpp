@@ -1,7 +1,6 @@
 #include "tools/cli/git.h"
 
 #include <map>
-#include <sstream>
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
@@ -59,12 +58,12 @@ bool apply_changes(const fs::path& root, FileStates& files) {
     }
   }
   if (words.size() == 2) return true;
-  std::istringstream objects(git(root, words).value_or(""));
+  const std::string text = git(root, words).value_or("");
+  const std::vector<std::string_view> objects = split_lines(text);
   for (std::size_t i = 2; i < words.size(); ++i) {
-    std::string object;
-    if (!std::getline(objects, object)) return false;
+    if (i - 2 >= objects.size()) return false;
     std::string& state = files[words[i]];
-    state = state.substr(0, state.find(' ')) + " " + object + " 0";
+    state = state.substr(0, state.find(' ')) + " " + std::string(objects[i - 2]) + " 0";
   }
   return true;
 }
@@ -103,12 +102,10 @@ std::optional<std::string> merge_base(const std::string& branch, const fs::path&
 }
 
 std::vector<std::string> first_parents(const std::string& revision, int count, const fs::path& folder) {
-  std::vector<std::string> revisions;
-  const std::optional<std::string> lines =
-      git(folder, {"rev-list", "--first-parent", "--max-count=" + std::to_string(count), revision});
-  std::istringstream in(lines.value_or(""));
-  for (std::string line; std::getline(in, line);) revisions.push_back(line);
-  return revisions;
+  const std::string text =
+      git(folder, {"rev-list", "--first-parent", "--max-count=" + std::to_string(count), revision}).value_or("");
+  const std::vector<std::string_view> lines = split_lines(text);
+  return {lines.begin(), lines.end()};
 }
 
 std::optional<fs::path> repository_root(const fs::path& folder) {
@@ -135,10 +132,9 @@ std::vector<std::string> commits_between(const std::string& from, const std::str
                                          const fs::path& folder) {
   std::vector<std::string> words = {"rev-list", "--first-parent", "--reverse", from + ".." + to};
   if (changes_folder) words.insert(words.end(), {"--", "."});
-  std::vector<std::string> commits;
-  std::istringstream in(git(folder, words).value_or(""));
-  for (std::string line; std::getline(in, line);) commits.push_back(line);
-  return commits;
+  const std::string text = git(folder, words).value_or("");
+  const std::vector<std::string_view> lines = split_lines(text);
+  return {lines.begin(), lines.end()};
 }
 
 CommitText commit_text(const std::string& commit, const fs::path& folder) {

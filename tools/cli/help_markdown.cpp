@@ -13,24 +13,8 @@ constexpr std::size_t kMinColumns = 20;
 constexpr std::size_t kCodeIndent = 4;
 constexpr int kFixedColumns = 3;  ///< of a table; a narrow terminal drops the last of the others first
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
-
 std::size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
 }
 
 /// 1 to 6 for a heading, else 0.
@@ -63,7 +47,7 @@ bool is_rule(std::string_view line) {
 class PageWriter {
  public:
   PageWriter(std::string_view markdown, std::size_t width, bool has_color)
-      : lines_(lines_of(markdown)), width_(std::max(width, kMinColumns)), has_color_(has_color) {}
+      : lines_(split_lines(markdown)), width_(std::max(width, kMinColumns)), has_color_(has_color) {}
 
   std::string text() {
     while (at_ < lines_.size()) {

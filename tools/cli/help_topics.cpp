@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/text.h"
 #include "tools/cli/embedded_files.h"
 #include "tools/cli/help_markdown.h"
 
@@ -27,10 +28,8 @@ std::string linked_page(const std::string& cell) {
 std::vector<HelpTopic> help_topics() {
   std::vector<HelpTopic> topics;
   const std::string_view index = page_text(kIndex).value_or("");
-  for (std::size_t start = 0; start < index.size();) {
-    const std::size_t end = std::min(index.find('\n', start), index.size());
-    const std::vector<std::string> cells = markdown_cells(index.substr(start, end - start));
-    start = end + 1;
+  for (const std::string_view line : split_lines(index)) {
+    const std::vector<std::string> cells = markdown_cells(line);
     const std::string page = cells.size() == 3 ? linked_page(cells[2]) : "";
     if (!page.empty())
       topics.push_back({.name = plain_markdown(cells[1]), .question = plain_markdown(cells[0]), .path = page});

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <unordered_set>
 
@@ -27,14 +26,13 @@ constexpr std::size_t kPipeColumns = 200;  ///< without a terminal, every column
 constexpr std::uint64_t kMaxSeeds = 10000;
 
 std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value > INT64_MAX) {
+  const std::optional<std::int64_t> value = parse_count(text);
+  if (!value) {
     throw Error(ErrorCode::kInvalidArgument, "--seeds " + whole +
                                                  ": expected a number of seeds such as 3, or a list such as 1,2,5; \"" +
                                                  text + "\" is not a whole number");
   }
-  return value;
+  return static_cast<std::uint64_t>(*value);
 }
 
 }  // namespace
@@ -140,18 +138,13 @@ ablations::Catalogue load_catalogue(const std::string& folder, ablations::Catalo
 }
 
 std::vector<std::string> parts_of(const std::string& option, const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    if (parts.back().empty()) {
-      throw core::Error(core::ErrorCode::kInvalidArgument,
-                        option + " " + text + ": expected names with one comma between them");
-    }
-    start = end + 1;
+  const std::vector<std::string_view> parts = split_at(text, ',');
+  const bool has_gap = std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return part.empty(); });
+  if (parts.empty() || has_gap || text.ends_with(',')) {
+    throw core::Error(core::ErrorCode::kInvalidArgument,
+                      option + " " + text + ": expected names with one comma between them");
   }
-  return parts;
+  return {parts.begin(), parts.end()};
 }
 
 void warn_of_shared_processors(int threads) {
@@ -173,25 +166,15 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     return seeds;
   }
   std::unordered_set<std::uint64_t> known;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    seeds.push_back(parse_seed(text.substr(start, end - start), text));
+  for (const std::string_view part : split_at(text, ',')) {
+    seeds.push_back(parse_seed(std::string(part), text));
     if (!known.insert(seeds.back()).second) {
       throw Error(ErrorCode::kInvalidArgument,
                   "--seeds " + text + ": the seed " + std::to_string(seeds.back()) + " appears twice");
     }
-    start = end + 1;
   }
   if (seeds.empty()) throw Error(ErrorCode::kInvalidArgument, "--seeds " + text + ": expected at least one seed");
   return seeds;
-}
-
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && !text.starts_with('-');
-  return is_number ? std::optional(id) : std::nullopt;
 }
 
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts) {
@@ -210,13 +193,10 @@ ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts)
 }
 
 Format parse_format(const std::string& name) {
-  if (name == "table") return Format::kTable;
-  if (name == "md" || name == "markdown") return Format::kMarkdown;
-  if (name == "html") return Format::kHtml;
-  if (name == "json") return Format::kJson;
-  if (name == "csv") return Format::kCsv;
+  if (name == "md") return Format::kMarkdown;
+  if (const std::optional<Format> format = enum_value<Format>(name)) return *format;
   throw Error(ErrorCode::kInvalidArgument, "--format " + name + ": expected table, md, html, json or csv" +
-                                               core::suggestion(name, {"table", "markdown", "html", "json", "csv"}));
+                                               core::suggestion(name, enum_names<Format>()));
 }
 
 std::optional<Format> format_of_file(const std::filesystem::path& file) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ablations/catalogue.h"
+#include "core/base/enum_names.h"
 #include "core/protocol/run_choices.h"
 #include "reports/document/document.h"
 
@@ -46,14 +47,13 @@ void warn_of_shared_processors(int threads);
 /// "3" means the seeds 1, 2 and 3; "4,7" those two; "5," the single seed 5. Throws Error{kInvalidArgument}.
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
-/// The number in `text`, such as a stored run's id: decimal digits only; nullopt for any other text.
-std::optional<std::int64_t> whole_number(const std::string& text);
-
 /// "feature=value" each. Throws Error{kInvalidArgument} for other forms and for a feature that appears twice.
 ablations::FeatureSettings parse_settings(const std::vector<std::string>& texts);
 
 /// The format in which a document is printed.
 enum class Format { kTable, kMarkdown, kHtml, kJson, kCsv };
+NB_ENUM_NAMES(Format, {Format::kTable, "table"}, {Format::kMarkdown, "markdown"}, {Format::kHtml, "html"},
+              {Format::kJson, "json"}, {Format::kCsv, "csv"});
 /// Throws Error{kInvalidArgument} with the nearest name.
 Format parse_format(const std::string& name);
 /// From the extension: .md, .html, .json, .csv; nullopt for others.

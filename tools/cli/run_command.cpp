@@ -74,8 +74,8 @@ std::string option_without_effect(const SlurmRequest& request) {
 }
 
 suites::SlurmChunk chunk_of(const std::string& name) {
-  if (name.empty() || name == "seed") return suites::SlurmChunk::kSeed;
-  if (name == "run") return suites::SlurmChunk::kRun;
+  if (name.empty()) return suites::SlurmChunk::kSeed;
+  if (const std::optional<suites::SlurmChunk> chunk = enum_value<suites::SlurmChunk>(name)) return *chunk;
   throw Error(ErrorCode::kInvalidArgument, "--chunk: expected seed or run, got " + name);
 }
 

@@ -119,7 +119,7 @@ void show_claim(const ShowOptions& options) {
 }
 
 void show(const ShowOptions& options) {
-  if (const auto id = whole_number(options.name)) {
+  if (const auto id = parse_count(options.name)) {
     refuse_settings(options, "run");
     return show_run(options, *id);
   }

@@ -206,7 +206,7 @@ void add_suite_run_options(CLI::App& command, SuiteRunOptions& options) {
 void add_jobs_option(CLI::App& command, SuiteRunOptions& options) {
   const auto take = [&options](const std::string& text) {
     constexpr std::int64_t kMaxJobs = 4096;
-    const std::optional<std::int64_t> number = whole_number(text);
+    const std::optional<std::int64_t> number = parse_count(text);
     if (text != "auto" && (!number || *number < 1 || *number > kMaxJobs)) {
       throw core::Error(core::ErrorCode::kInvalidArgument, "--jobs: expected auto or a number from 1 to " +
                                                                std::to_string(kMaxJobs) + ", got \"" + text + "\"");

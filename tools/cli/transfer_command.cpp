@@ -46,7 +46,7 @@ constexpr const char* kTransferFooter =
 std::vector<std::int64_t> plan_numbers(const std::vector<std::string>& texts) {
   std::vector<std::int64_t> numbers;
   for (const std::string& text : texts) {
-    const std::optional<std::int64_t> number = whole_number(text);
+    const std::optional<std::int64_t> number = parse_count(text);
     if (!number) throw Error(ErrorCode::kInvalidArgument, "--plan " + text + ": expected the number of a stored plan");
     numbers.push_back(*number);
   }

@@ -43,11 +43,11 @@ std::vector<double> column_means(const std::vector<results::Sample>& samples, st
   return means;
 }
 
-struct Range {
+struct MeansRange {
   double low = 0.0, high = 0.0;
 };
 
-Range range_of(const std::vector<double>& means) {
+MeansRange range_of(const std::vector<double>& means) {
   std::vector<double> known;
   std::copy_if(means.begin(), means.end(), std::back_inserter(known), [](double mean) { return std::isfinite(mean); });
   if (known.empty()) return {};
@@ -61,7 +61,7 @@ std::string sparkline(const std::vector<results::Sample>& samples, std::int64_t 
                       bool is_utf8) {
   if (width == 0 || samples.empty()) return "";
   const std::vector<double> means = column_means(samples, std::max(last_step, samples.back().step), width);
-  const Range range = range_of(means);
+  const MeansRange range = range_of(means);
   const auto& heights = is_utf8 ? kBlocks : kAscii;
   std::string text;
   for (const double mean : means) {

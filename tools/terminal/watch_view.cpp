@@ -72,15 +72,15 @@ std::vector<std::size_t> widths_of(const std::vector<WatchedCell>& cells, const 
   return widths;
 }
 
-struct Layout {
+struct CellsLayout {
   Columns columns;
   std::vector<std::size_t> widths;
   bool is_utf8 = true;
 };
 
 /// The most that fits; labels are cut before times are dropped.
-Layout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool is_utf8) {
-  Layout layout;
+CellsLayout layout_for(const std::vector<WatchedCell>& cells, std::size_t width, bool is_utf8) {
+  CellsLayout layout;
   for (const Columns& columns : kChoices) {
     layout = {columns, widths_of(cells, columns, is_utf8), is_utf8};
     std::size_t needed = kShortestState;
@@ -107,7 +107,7 @@ Style style_of(CellState state) {
   return Style::kPlain;
 }
 
-StyledLine line_of(const std::vector<std::string>& texts, const Layout& layout, Style style) {
+StyledLine line_of(const std::vector<std::string>& texts, const CellsLayout& layout, Style style) {
   StyledLine line;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string text = cut_to(texts[i], layout.widths[i], layout.is_utf8);
@@ -119,13 +119,13 @@ StyledLine line_of(const std::vector<std::string>& texts, const Layout& layout, 
   return line.add(std::string(kGap, ' '));
 }
 
-StyledLine row_of(const WatchedCell& cell, const Layout& layout) {
+StyledLine row_of(const WatchedCell& cell, const CellsLayout& layout) {
   const Style style = style_of(cell.state);
   StyledLine line = line_of(texts_of(cell, layout.columns, layout.is_utf8), layout,
                             cell.state == CellState::kRunning ? Style::kBold : Style::kPlain);
   const bool says_more = cell.state == CellState::kFailed || cell.state == CellState::kDiverged;
   // The reason begins with the seed and the outcome.
-  return line.add(says_more && !cell.reason.empty() ? cell.reason : to_string(cell.state), style);
+  return line.add(says_more && !cell.reason.empty() ? cell.reason : enum_name(cell.state), style);
 }
 
 /// "9 done, 3 waiting"
@@ -134,12 +134,12 @@ std::string states_text(const std::vector<WatchedCell>& cells, std::size_t first
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i < first || i >= end) ++counts[cells[i].state];
   }
-  std::string text;
+  std::vector<std::string> parts;
   for (const CellState state : {CellState::kFailed, CellState::kDiverged, CellState::kRunning, CellState::kDone,
                                 CellState::kQueued, CellState::kWaiting}) {
-    if (counts[state] > 0) text += (text.empty() ? "" : ", ") + std::to_string(counts[state]) + " " + to_string(state);
+    if (counts[state] > 0) parts.push_back(std::to_string(counts[state]) + " " + enum_name(state));
   }
-  return text;
+  return joined(parts);
 }
 
 /// The first of `rows` rows to show: one before the running cell, else one before the first waiting cell.
@@ -160,7 +160,7 @@ std::vector<StyledLine> cell_lines(const std::vector<WatchedCell>& cells, std::s
                                    bool is_utf8) {
   std::vector<StyledLine> lines;
   if (height > 0 && height < 2) return lines;
-  const Layout layout = layout_for(cells, width, is_utf8);
+  const CellsLayout layout = layout_for(cells, width, is_utf8);
   lines.push_back(line_of(titles_of(layout.columns), layout, Style::kDim).add("state", Style::kDim));
   const bool is_whole = height == 0 || cells.size() < height;
   const std::size_t rows = is_whole ? cells.size() : height - 2;

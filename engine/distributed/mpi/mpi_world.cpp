@@ -30,13 +30,13 @@ void check(int code, const char* expression) {
 #define NB_MPI_CHECK(expression) check((expression), #expression)
 
 /// Before each payload.
-struct Header {
+struct MpiHeader {
   std::uint64_t tag = 0;
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
 };
 
-std::string text_of(const Header& header) {
+std::string text_of(const MpiHeader& header) {
   return "operation " + std::to_string(header.tag) + " (number " + std::to_string(header.number) + ") of " +
          std::to_string(header.bytes) + " bytes";
 }
@@ -62,15 +62,15 @@ class MpiMesh final : public Mesh {
                 std::span<const std::span<std::byte>> incoming) override {
     const std::uint64_t number = messages_++;
     const auto places = static_cast<std::size_t>(size_);
-    std::vector<Header> out(places), in(places);
+    std::vector<MpiHeader> out(places), in(places);
     std::vector<MPI_Request> headers, payloads;
     for (int peer = 0; peer < size_; ++peer) {
       if (peer == rank_) continue;
       const auto p = static_cast<std::size_t>(peer);
       out[p] = {.tag = tag, .number = number, .bytes = outgoing[p].size()};
-      receive(&in[p], sizeof(Header), peer, kHeaderTag, headers);
+      receive(&in[p], sizeof(MpiHeader), peer, kHeaderTag, headers);
       receive(incoming[p].data(), incoming[p].size(), peer, kPayloadTag, payloads);
-      send(&out[p], sizeof(Header), peer, kHeaderTag, payloads);
+      send(&out[p], sizeof(MpiHeader), peer, kHeaderTag, payloads);
       send(outgoing[p].data(), outgoing[p].size(), peer, kPayloadTag, payloads);
     }
     wait(headers);
@@ -110,7 +110,7 @@ class MpiMesh final : public Mesh {
     }
   }
 
-  void agree(const Header& mine, const Header& theirs, int peer) const {
+  void agree(const MpiHeader& mine, const MpiHeader& theirs, int peer) const {
     if (mine.tag == theirs.tag && mine.number == theirs.number && mine.bytes == theirs.bytes) return;
     throw PeerFailed(first_failure_(
         {RunOutcome::kCrashed, "internal error: process " + std::to_string(rank_) + " communicates " + text_of(mine) +

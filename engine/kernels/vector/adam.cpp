@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kItem = 1 << 14;  // numbers: 256 KiB of the four arrays
 
 /// Factors of a step.
-struct Factors {
+struct StepFactors {
   float keep;           ///< of p after weight decay
   float first, second;  ///< weights of the new g and g^2
   float keep_first, keep_second;
@@ -21,7 +21,7 @@ struct Factors {
   bool lerps_from_gradient;  ///< the nearer end, as LibTorch does
 };
 
-Factors factors_of(const AdamSettings& s) {
+StepFactors factors_of(const AdamSettings& s) {
   const double correction1 = 1.0 - __builtin_pow(s.beta1, static_cast<double>(s.step));
   const double correction2 = 1.0 - __builtin_pow(s.beta2, static_cast<double>(s.step));
   return {.keep = static_cast<float>(1.0 - s.rate * s.weight_decay),
@@ -54,26 +54,26 @@ inline Vec square_root(Vec v) {
   return root;
 }
 
-struct Numbers {
+struct StepNumbers {
   Vec p, m, v;
 };
 
-enum class Rounding { kNone, kMoments, kAll };
+enum class StoredRounding { kNone, kMoments, kAll };
 
-template <Rounding R>
-inline Numbers step_numbers(const Factors& f, Numbers x, Vec g) {
-  if (R == Rounding::kAll) g = rounded(g);
+template <StoredRounding R>
+inline StepNumbers step_numbers(const StepFactors& f, StepNumbers x, Vec g) {
+  if (R == StoredRounding::kAll) g = rounded(g);
   x.m = f.lerps_from_gradient ? g - (g - x.m) * f.keep_first : x.m + f.first * (g - x.m);
   x.v = x.v * f.keep_second + f.second * g * g;
   x.p = x.p * f.keep - f.rate * x.m / (square_root(x.v) / f.root + f.eps);
-  if (R != Rounding::kNone) x = {.p = x.p, .m = rounded(x.m), .v = rounded(x.v)};
-  if (R == Rounding::kAll) x.p = rounded(x.p);
+  if (R != StoredRounding::kNone) x = {.p = x.p, .m = rounded(x.m), .v = rounded(x.v)};
+  if (R == StoredRounding::kAll) x.p = rounded(x.p);
   return x;
 }
 
 /// Updates up to NB_LANES numbers.
-template <Rounding R>
-inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t begin, std::int64_t count) {
+template <StoredRounding R>
+inline void step_tail(const StepFactors& f, const AdamParameter& a, std::int64_t begin, std::int64_t count) {
   float p[NB_LANES] = {}, g[NB_LANES] = {}, m[NB_LANES] = {}, v[NB_LANES] = {};
   for (std::int64_t i = 0; i < count; ++i) {
     p[i] = a.parameter[begin + i];
@@ -81,7 +81,7 @@ inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t beg
     v[i] = a.second_moment[begin + i];
     g[i] = a.gradient != nullptr ? a.gradient[begin + i] : 0.0f;
   }
-  const Numbers after = step_numbers<R>(f, {.p = load(p), .m = load(m), .v = load(v)}, load(g));
+  const StepNumbers after = step_numbers<R>(f, {.p = load(p), .m = load(m), .v = load(v)}, load(g));
   for (std::int64_t i = 0; i < count; ++i) {
     a.parameter[begin + i] = after.p[i];
     a.first_moment[begin + i] = after.m[i];
@@ -89,13 +89,14 @@ inline void step_tail(const Factors& f, const AdamParameter& a, std::int64_t beg
   }
 }
 
-template <Rounding R>
-void step_range(const Factors& f, const AdamParameter& a, std::int64_t begin, std::int64_t end) {
+template <StoredRounding R>
+void step_range(const StepFactors& f, const AdamParameter& a, std::int64_t begin, std::int64_t end) {
   std::int64_t i = begin;
   for (; i + NB_LANES <= end; i += NB_LANES) {
     const Vec g = a.gradient != nullptr ? load(a.gradient + i) : Vec{};
-    const Numbers before = {.p = load(a.parameter + i), .m = load(a.first_moment + i), .v = load(a.second_moment + i)};
-    const Numbers after = step_numbers<R>(f, before, g);
+    const StepNumbers before = {
+        .p = load(a.parameter + i), .m = load(a.first_moment + i), .v = load(a.second_moment + i)};
+    const StepNumbers after = step_numbers<R>(f, before, g);
     store(a.parameter + i, after.p);
     store(a.first_moment + i, after.m);
     store(a.second_moment + i, after.v);
@@ -106,7 +107,7 @@ void step_range(const Factors& f, const AdamParameter& a, std::int64_t begin, st
 }  // namespace
 
 void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& settings, ThreadPool& threads) {
-  const Factors factors = factors_of(settings);
+  const StepFactors factors = factors_of(settings);
   const AdamParameter* const all = parameters.data();
   const auto count = static_cast<std::int64_t>(parameters.size());
   std::int64_t total = 0;
@@ -117,11 +118,11 @@ void adam_update(std::span<const AdamParameter> parameters, const AdamSettings& 
       const std::int64_t from = larger(begin - first, 0), to = smaller(end - first, all[i].count);
       if (from >= to) continue;
       if (settings.rounds_to_bfloat16) {
-        step_range<Rounding::kAll>(factors, all[i], from, to);
+        step_range<StoredRounding::kAll>(factors, all[i], from, to);
       } else if (settings.rounds_moments) {
-        step_range<Rounding::kMoments>(factors, all[i], from, to);
+        step_range<StoredRounding::kMoments>(factors, all[i], from, to);
       } else {
-        step_range<Rounding::kNone>(factors, all[i], from, to);
+        step_range<StoredRounding::kNone>(factors, all[i], from, to);
       }
     }
   });

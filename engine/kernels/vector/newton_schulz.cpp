@@ -75,7 +75,7 @@ Sizes sizes_of(const NewtonSchulzMatrix& matrix) {
 }
 
 /// A matrix in progress, in its workspace.
-struct Work {
+struct MatrixWork {
   const NewtonSchulzMatrix* matrix = nullptr;
   Sizes sizes;
   float* x = nullptr;         ///< Q
@@ -91,8 +91,8 @@ struct Work {
   bool is_tall() const { return matrix->rows >= matrix->columns; }
 };
 
-Work work_of(const NewtonSchulzMatrix& matrix, float* workspace, bool by_terms) {
-  Work work = {.matrix = &matrix, .sizes = sizes_of(matrix), .x = workspace};
+MatrixWork work_of(const NewtonSchulzMatrix& matrix, float* workspace, bool by_terms) {
+  MatrixWork work = {.matrix = &matrix, .sizes = sizes_of(matrix), .x = workspace};
   work.next = work.x + work.sizes.x_size();
   work.gram = work.next + work.sizes.x_size();
   work.other = work.gram + work.sizes.gram_size();
@@ -163,7 +163,7 @@ struct Squares {
 };
 
 /// Rows of Q in matrix layout, [n, m].
-void read_tall(const Work& work, const NewtonSchulzSettings& settings, const Piece& piece, Squares& squares) {
+void read_tall(const MatrixWork& work, const NewtonSchulzSettings& settings, const Piece& piece, Squares& squares) {
   float* out = work.x + piece.offset;
   for (std::int64_t k = piece.begin; k < piece.end; ++k, out += kPanel) {
     const bool is_inside = k < work.sizes.n;
@@ -186,7 +186,7 @@ struct alignas(64) TurnedPiece {
 };
 
 /// Columns of the matrix, [m, n], become rows of Q.
-void read_wide(const Work& work, const NewtonSchulzSettings& settings, const Piece& piece, Squares& squares) {
+void read_wide(const MatrixWork& work, const NewtonSchulzSettings& settings, const Piece& piece, Squares& squares) {
   TurnedPiece turned;
   const std::int64_t rows = piece.end - piece.begin;
   for (std::int64_t c = 0; c < kPanel; ++c) {
@@ -209,7 +209,7 @@ void read_wide(const Work& work, const NewtonSchulzSettings& settings, const Pie
     for (std::int64_t c = 0; c < kPanel; ++c) out[k * kPanel + c] = *turned.at(c, k);
 }
 
-void read_piece(const Work& work, const NewtonSchulzSettings& settings, std::int64_t i) {
+void read_piece(const MatrixWork& work, const NewtonSchulzSettings& settings, std::int64_t i) {
   const Piece piece(work.sizes, i);
   Squares squares;
   if (work.is_tall()) {
@@ -221,7 +221,7 @@ void read_piece(const Work& work, const NewtonSchulzSettings& settings, std::int
   work.squares[i] = squares.total;
 }
 
-void normalize_piece(const Work& work, const NewtonSchulzSettings& settings, std::int64_t i) {
+void normalize_piece(const MatrixWork& work, const NewtonSchulzSettings& settings, std::int64_t i) {
   double total = 0.0;
   for (std::int64_t j = 0; j < work.sizes.pieces(); ++j) total += work.squares[j];
   const double norm = __builtin_sqrt(total) * (settings.is_polar_express ? kPolarExpressNorm : 1.0);
@@ -316,7 +316,7 @@ void mirror(const LowerTile& tile, float* matrix) {
       transpose_block(from + r * kPanel + c, kPanel, to + c * kPanel + r, kPanel);
 }
 
-void gram_tile(const Work& work, std::int64_t i) {
+void gram_tile(const MatrixWork& work, std::int64_t i) {
   const LowerTile tile(work.sizes, i);
   const std::int64_t size = work.sizes.panel_size();
   multiply_panels(work.x + tile.row * size, work.x + tile.column * size, work.sizes.rows, tile.is_diagonal(),
@@ -331,7 +331,7 @@ void symmetric_tile(const Sizes& sizes, const LowerTile& tile, const float* left
 }
 
 /// P = a I + b A + c A A.
-void polynomial_tile(const Work& work, const Factors& f, std::int64_t i) {
+void polynomial_tile(const MatrixWork& work, const Factors& f, std::int64_t i) {
   const LowerTile tile(work.sizes, i);
   symmetric_tile(work.sizes, tile, work.gram, work.gram, work.other);
   const float* const gram = work.gram + tile.offset;
@@ -358,19 +358,19 @@ void multiply_piece(const Sizes& sizes, const Piece& piece, const float* x, cons
   }
 }
 
-void advance_piece(const Work& work, std::int64_t i) {
+void advance_piece(const MatrixWork& work, std::int64_t i) {
   multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.other, work.next);
 }
 
-void advance_joined_piece(const Work& work, std::int64_t i) {
+void advance_joined_piece(const MatrixWork& work, std::int64_t i) {
   multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.joined, work.next);
 }
 
-void first_term_piece(const Work& work, std::int64_t i) {
+void first_term_piece(const MatrixWork& work, std::int64_t i) {
   multiply_piece(work.sizes, Piece(work.sizes, i), work.x, work.gram, work.other);
 }
 
-void terms_piece(const Work& work, const Factors& f, std::int64_t i) {
+void terms_piece(const MatrixWork& work, const Factors& f, std::int64_t i) {
   const Piece piece(work.sizes, i);
   multiply_piece(work.sizes, piece, work.other, work.gram, work.next);
   const float* const x = work.x + piece.offset;
@@ -389,14 +389,14 @@ inline void write_values(const NewtonSchulzMatrix& matrix, Vec x, std::int64_t a
   }
 }
 
-void write_tall(const Work& work, const Piece& piece) {
+void write_tall(const MatrixWork& work, const Piece& piece) {
   const float* x = work.x + piece.offset;
   for (std::int64_t k = piece.begin; k < smaller(piece.end, work.sizes.n); ++k, x += kPanel)
     for (std::int64_t c = 0; c < piece.width; c += NB_LANES)
       write_values(*work.matrix, load(x + c), k * work.sizes.m + piece.column + c, piece.width - c);
 }
 
-void write_wide(const Work& work, const Piece& piece) {
+void write_wide(const MatrixWork& work, const Piece& piece) {
   TurnedPiece turned;
   const std::int64_t rows = piece.end - piece.begin, whole = rows / NB_LANES * NB_LANES;
   const float* const x = work.x + piece.offset;
@@ -411,7 +411,7 @@ void write_wide(const Work& work, const Piece& piece) {
       write_values(*work.matrix, load(turned.at(c, k)), (piece.column + c) * work.sizes.n + piece.begin + k, count - k);
 }
 
-void write_piece(const Work& work, std::int64_t i) {
+void write_piece(const MatrixWork& work, std::int64_t i) {
   const Piece piece(work.sizes, i);
   if (work.is_tall()) {
     write_tall(work, piece);
@@ -430,19 +430,19 @@ void swap(float*& a, float*& b) {
 /// item i of each matrix.
 template <class ForEach>
 struct Iterations {
-  Work* works;
+  MatrixWork* works;
   std::int64_t count;
   ForEach& for_each;
 
   const Sizes& sizes() const { return works->sizes; }
 
-  void swap_in_all(float* Work::*a, float* Work::*b) const {
+  void swap_in_all(float* MatrixWork::*a, float* MatrixWork::*b) const {
     for (std::int64_t i = 0; i < count; ++i) swap(works[i].*a, works[i].*b);
   }
 
   /// product = left right for symmetric matrices that commute.
-  void multiply(float* Work::*left, float* Work::*right, float* Work::*product) const {
-    for_each(sizes().tiles(), [&](const Work& work, std::int64_t i) {
+  void multiply(float* MatrixWork::*left, float* MatrixWork::*right, float* MatrixWork::*product) const {
+    for_each(sizes().tiles(), [&](const MatrixWork& work, std::int64_t i) {
       const LowerTile tile(work.sizes, i);
       symmetric_tile(work.sizes, tile, work.*left, work.*right, work.*product);
       mirror(tile, work.*product);
@@ -450,21 +450,21 @@ struct Iterations {
   }
 
   void find_polynomial(const Factors& f) const {
-    for_each(sizes().tiles(), [&](const Work& work, std::int64_t i) { polynomial_tile(work, f, i); });
+    for_each(sizes().tiles(), [&](const MatrixWork& work, std::int64_t i) { polynomial_tile(work, f, i); });
   }
 
   void step(const Factors& f) const {
     for_each(sizes().tiles(), gram_tile);
     find_polynomial(f);
     for_each(sizes().pieces(), advance_piece);
-    swap_in_all(&Work::x, &Work::next);
+    swap_in_all(&MatrixWork::x, &MatrixWork::next);
   }
 
   void step_by_terms(const Factors& f) const {
     for_each(sizes().tiles(), gram_tile);
     for_each(sizes().pieces(), first_term_piece);
-    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { terms_piece(work, f, i); });
-    swap_in_all(&Work::x, &Work::next);
+    for_each(sizes().pieces(), [&](const MatrixWork& work, std::int64_t i) { terms_piece(work, f, i); });
+    swap_in_all(&MatrixWork::x, &MatrixWork::next);
   }
 
   /// At least 2 `steps` at once, after `done`: M = P_steps ... P_2 P_1, each P from the A after the previous step;
@@ -474,23 +474,23 @@ struct Iterations {
     for (std::int64_t step = 1; step <= steps; ++step) {
       find_polynomial(factors_of(settings, done + step - 1));
       if (step < steps) {
-        multiply(&Work::other, &Work::gram, &Work::spare);
-        multiply(&Work::spare, &Work::other, &Work::gram);
+        multiply(&MatrixWork::other, &MatrixWork::gram, &MatrixWork::spare);
+        multiply(&MatrixWork::spare, &MatrixWork::other, &MatrixWork::gram);
       }
       if (step == 1) {
-        swap_in_all(&Work::joined, &Work::other);
+        swap_in_all(&MatrixWork::joined, &MatrixWork::other);
       } else {
-        multiply(&Work::other, &Work::joined, &Work::spare);
-        swap_in_all(&Work::joined, &Work::spare);
+        multiply(&MatrixWork::other, &MatrixWork::joined, &MatrixWork::spare);
+        swap_in_all(&MatrixWork::joined, &MatrixWork::spare);
       }
     }
     for_each(sizes().pieces(), advance_joined_piece);
-    swap_in_all(&Work::x, &Work::next);
+    swap_in_all(&MatrixWork::x, &MatrixWork::next);
   }
 
   void run(const NewtonSchulzSettings& settings) const {
-    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { read_piece(work, settings, i); });
-    for_each(sizes().pieces(), [&](const Work& work, std::int64_t i) { normalize_piece(work, settings, i); });
+    for_each(sizes().pieces(), [&](const MatrixWork& work, std::int64_t i) { read_piece(work, settings, i); });
+    for_each(sizes().pieces(), [&](const MatrixWork& work, std::int64_t i) { normalize_piece(work, settings, i); });
     for (std::int64_t done = 0; done < settings.steps;) {
       const std::int64_t joined = joined_newton_schulz_steps(settings, sizes().m, sizes().n, done);
       if (settings.by_terms) {
@@ -509,7 +509,7 @@ struct Iterations {
 /// One matrix in the calling thread.
 void update_alone(const NewtonSchulzMatrix& matrix, const NewtonSchulzSettings& settings) {
   const std::int64_t size = sizes_of(matrix).workspace(settings.by_terms);
-  Work work = work_of(matrix, scratch(ScratchUse::kNewtonSchulz, size), settings.by_terms);
+  MatrixWork work = work_of(matrix, scratch(ScratchUse::kNewtonSchulz, size), settings.by_terms);
   auto for_each = [&](std::int64_t items, auto&& body) {
     for (std::int64_t i = 0; i < items; ++i) body(work, i);
   };
@@ -523,7 +523,7 @@ void update_together(const NewtonSchulzMatrix* matrices, std::int64_t count, con
                      ThreadPool& threads) {
   const std::int64_t size = sizes_of(*matrices).workspace(settings.by_terms);
   float* const workspace = scratch(ScratchUse::kNewtonSchulz, count * size);
-  Work works[kMaxTogether];
+  MatrixWork works[kMaxTogether];
   for (std::int64_t i = 0; i < count; ++i) works[i] = work_of(matrices[i], workspace + i * size, settings.by_terms);
   auto for_each = [&](std::int64_t items, auto&& body) {
     threads.parallel_for(count * items, [&](std::int64_t i) { body(works[i / items], i % items); });

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nanobench {
@@ -27,6 +28,37 @@ TEST(Text, ListsAndCountsInWords) {
   EXPECT_EQ(counted(0, "run"), "0 runs");
   EXPECT_EQ(counted(1, "run"), "1 run");
   EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
+}
+
+TEST(Text, PartsLinesAndBlanks) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split_at("a,,b", ','), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split_at(",a,", ','), (Parts{"", "a"}));
+  EXPECT_EQ(split_at("a b", ','), (Parts{"a b"}));
+  EXPECT_EQ(split_at("", ','), Parts{});
+  EXPECT_EQ(split_at(",", ','), (Parts{""}));
+  EXPECT_EQ(split_lines("a\r\n\nb"), (Parts{"a\r", "", "b"}));
+  EXPECT_EQ(split_lines("a\n"), (Parts{"a"}));
+  EXPECT_EQ(split_lines("\n"), (Parts{""}));
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \n"), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\v a\f", " \v\f"), "a");
+  EXPECT_EQ(trimmed("--a-", "-"), "a");
+}
+
+TEST(Text, CountsAreDigitsAlone) {
+  EXPECT_EQ(parse_count("0"), 0);
+  EXPECT_EQ(parse_count("007"), 7);
+  EXPECT_EQ(parse_count("9223372036854775807"), 9223372036854775807);
+  for (const char* text : {"", "-1", "-0", "+1", " 1", "1 ", "1.0", "0x1", "one", "9223372036854775808"})
+    EXPECT_EQ(parse_count(text), std::nullopt) << text;
+}
+
+TEST(Text, LettersAndDigits) {
+  EXPECT_EQ(lower_case("ReadMe_1 Ä"), "readme_1 Ä");
+  EXPECT_EQ(without_digits("step 12 of 300: 4x"), "step  of : x");
+  EXPECT_EQ(without_digits("123"), "");
 }
 
 TEST(Text, LinesOfAProgramsOutput) {
@@ -107,6 +139,9 @@ TEST(Text, Numbers) {
   EXPECT_EQ(format_ratio(58.51), "59");
   EXPECT_EQ(format_ratio(99.7), "100");
   EXPECT_EQ(format_ratio(9.9996), "10.000");
+  EXPECT_EQ(format_significant_percent(0.00123456, 3), "0.123 %");
+  EXPECT_EQ(format_significant_percent(0.5, 2), "50 %");
+  EXPECT_EQ(format_significant_percent(0, 3), "0 %");
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");

@@ -169,7 +169,7 @@ TEST(DocumentCutter, EqualsPlainLoops) {
 
 TEST(DocumentRule, NamesRoundTripAndMisspellingsAreHelped) {
   for (const char* name : {"automatic", "file", "blank_line", "heading"})
-    EXPECT_STREQ(to_string(document_rule(name)), name);
+    EXPECT_EQ(enum_name(document_rule(name)), name);
   EXPECT_PRED2(contains, error_of(ErrorCode::kInvalidArgument, [] { document_rule("headings"); }),
                "did you mean \"heading\"");
 }

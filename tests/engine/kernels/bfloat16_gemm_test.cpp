@@ -96,7 +96,7 @@ TEST_P(Bfloat16GemmTest, RoundsTiesToEvenAndKeepsWhatIsNoNumber) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Path, Bfloat16GemmTest, ::testing::ValuesIn(available_bfloat16_paths()),
-                         [](const auto& test) { return std::string(to_string(test.param)); });
+                         [](const auto& test) { return enum_name(test.param); });
 
 TEST(Bfloat16Path, UnitsAreOnlyTakenBesideTheWidestKernels) {
   EngineContext context;

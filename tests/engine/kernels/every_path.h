@@ -16,7 +16,7 @@ class EveryPath : public ::testing::TestWithParam<CpuPath> {
 };
 
 inline auto name_of_path() {
-  return [](const ::testing::TestParamInfo<CpuPath>& test) { return std::string(to_string(test.param)); };
+  return [](const ::testing::TestParamInfo<CpuPath>& test) { return enum_name(test.param); };
 }
 
 }  // namespace nanobench::core::testing

@@ -94,7 +94,7 @@ TEST_P(EveryPath, LargeScoresNeitherOverflowNorVanish) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AttentionKernel, EveryPath, ::testing::ValuesIn(available_cpu_paths()),
-                         [](const auto& test) { return to_string(test.param); });
+                         [](const auto& test) { return enum_name(test.param); });
 
 TEST(CpuPath, TheBestIsChosenAndOthersCanBeAskedFor) {
   EngineContext context;

@@ -135,9 +135,9 @@ TEST(MemoryCounts, AreReportedByEveryRun) {
   }
   const MemoryCounts counts = memory_counts(spec.config);
   for (const MemoryPart part : kMemoryParts) {
-    EXPECT_EQ(counters.at("memory/" + std::string(to_string(part)) + "_bytes"),
+    EXPECT_EQ(counters.at("memory/" + enum_name(part) + "_bytes"),
               static_cast<double>(counts.of(part).emulated_bytes(4)))
-        << to_string(part);
+        << enum_name(part);
   }
   EXPECT_GT(counters.at("memory/before_model_bytes"), 0.0);
   EXPECT_GT(counters.at("memory/training_bytes"), 0.0);

@@ -92,7 +92,7 @@ std::vector<ProductPath> product_paths() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Path, Bfloat16Products, ::testing::ValuesIn(product_paths()), [](const auto& test) {
-  return std::string(test.param ? to_string(*test.param) : "reference");
+  return std::string(test.param ? enum_name(*test.param) : "reference");
 });
 
 TEST_P(Bfloat16Products, NewtonSchulzIsTheSameButForOrdersOfSums) {

@@ -162,7 +162,7 @@ TEST(Cost, IsReportedByEveryRunAndTheSameEachTime) {
   EXPECT_EQ(first.at("cost/flops_per_step") * 4, first.at("cost/flops"));
   double families = 0;
   for (std::size_t i = 0; i < kOpFamilies; ++i)
-    families += first.at(std::string("cost/flops_per_step/") + to_string(static_cast<OpFamily>(i)));
+    families += first.at("cost/flops_per_step/" + enum_name(static_cast<OpFamily>(i)));
   EXPECT_NEAR(families, first.at("cost/flops_per_step"), 1e-9 * families);
 }
 

@@ -482,7 +482,7 @@ TEST_F(LedgerTest, CountsAgreeWithWhatWasPublished) {
   for (const LedgerEntry& entry : make_ledger(catalogue(), catalogue().claims(), ClaimEvidence("nano"))) {
     const auto published = entry.claim->published.verdict;
     if (!entry.measured.value || published == ablations::PublishedEvidence::Verdict::kSilent) continue;
-    EXPECT_STREQ(to_string(entry.verdict), ablations::to_string(published)) << entry.claim->id;
+    EXPECT_EQ(enum_name(entry.verdict), enum_name(published)) << entry.claim->id;
   }
 }
 

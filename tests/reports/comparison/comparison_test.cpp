@@ -41,7 +41,7 @@ CellMeasures cell(const std::string& label, std::vector<RunMeasure> runs, std::o
   CellMeasures measures;
   measures.cell.label = label;
   measures.cell.record = label;
-  measures.cell.changed = "changed in " + label;
+  measures.cell.changes = {"changed in " + label};
   measures.planned = static_cast<int>(runs.size());
   measures.runs = std::move(runs);
   measures.step_ms = published;

@@ -84,7 +84,7 @@ class TrainingClock : public results::StoreTest {
     plan.scale = "nano";
     for (const Cell& cell : cells) {
       plan.cells.push_back(
-          {.label = cell.label, .record = {}, .changed = "", .features = {}, .config_digest = cell.label});
+          {.label = cell.label, .record = {}, .changes = {}, .features = {}, .config_digest = cell.label});
       for (std::uint64_t seed = 1; seed <= kSeedCount; ++seed) {
         std::vector<double> times = times_of(cell, seed);
         if (disturb) disturb(cell, seed, times);

@@ -21,7 +21,7 @@ Arm clocked_arm(const std::string& name, double clock, double median_ms) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const double luck = 1.0 + 0.0001 * static_cast<double>(seed * seed % 5);
     arm.cells.front().runs.push_back({.seed = seed,
-                                      .outcome = "completed",
+                                      .outcome = core::RunOutcome::kCompleted,
                                       .message = "",
                                       .val_loss = 3.0,
                                       .step_ms = median_ms * (name == "a" ? luck : 1.0),

@@ -74,8 +74,9 @@ GateAnswer judge(NormalDraws& draws, double harm, double alpha) {
   ArmCell& cell = good.cells.emplace_back();
   cell.label = cell.config_digest = "it";
   for (int seed = 1; seed <= kSeeds; ++seed)
-    cell.runs.push_back(
-        {.seed = static_cast<std::uint64_t>(seed), .outcome = "completed", .val_loss = draws.next(3.0, 0.01)});
+    cell.runs.push_back({.seed = static_cast<std::uint64_t>(seed),
+                         .outcome = core::RunOutcome::kCompleted,
+                         .val_loss = draws.next(3.0, 0.01)});
   tested = good;
   for (ArmRun& run : tested.cells.front().runs) run.val_loss = draws.next(3.0 + harm, 0.01);
   return evaluate_gate(good, tested, policy, {.is_interleaved = true}).answer;

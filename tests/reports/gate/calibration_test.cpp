@@ -73,7 +73,7 @@ struct NoisyMachine {
 
   ArmRun run(int seed) {
     return {.seed = static_cast<std::uint64_t>(seed),
-            .outcome = "completed",
+            .outcome = core::RunOutcome::kCompleted,
             .val_loss = 3.0 + kLossSd * normal(random),
             .clock_ms = 100.0 * std::exp(kTimeCv * normal(random)),
             .peak_bytes = 1e8,

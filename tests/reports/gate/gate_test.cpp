@@ -31,7 +31,7 @@ Arm arm_of(const std::string& name, int runs, const std::function<void(ArmRun&)>
           .cells = {{.label = "cell", .config_digest = "c", .runs = {}}}};
   for (int i = 0; i < runs; ++i) {
     ArmRun run{.seed = static_cast<std::uint64_t>(i + 1),
-               .outcome = "completed",
+               .outcome = core::RunOutcome::kCompleted,
                .message = "",
                .val_loss = 3.0 + 0.01 * i,
                .step_ms = 100.0 + i,
@@ -208,7 +208,7 @@ TEST(Gate, NoiseBeyondTheMarginIsInconclusive) {
 
 TEST(Gate, FailedRunsAreIncompleteAndDivergedOnesARegression) {
   const auto crashed = [](ArmRun& run) {
-    if (run.seed == 2) run = {.seed = 2, .outcome = "crashed", .message = "SIGSEGV"};
+    if (run.seed == 2) run = {.seed = 2, .outcome = core::RunOutcome::kCrashed, .message = "SIGSEGV"};
   };
   const GateResult incomplete = evaluate_gate(arm_of("a", 5), arm_of("b", 5, crashed), {}, {.is_interleaved = true});
   EXPECT_EQ(incomplete.answer, GateAnswer::kIncomplete);
@@ -217,7 +217,7 @@ TEST(Gate, FailedRunsAreIncompleteAndDivergedOnesARegression) {
   EXPECT_EQ(incomplete.problems.front(), "candidate, cell, seed 2: crashed: SIGSEGV");
 
   const auto diverged = [](ArmRun& run) {
-    if (run.seed == 2) run = {.seed = 2, .outcome = "diverged", .message = "NaN"};
+    if (run.seed == 2) run = {.seed = 2, .outcome = core::RunOutcome::kDiverged, .message = "NaN"};
   };
   const GateResult regressed = evaluate_gate(arm_of("a", 5), arm_of("b", 5, diverged), {}, {.is_interleaved = true});
   EXPECT_EQ(check_of(regressed, "loss").verdict, Verdict::kRegressed);
@@ -528,7 +528,7 @@ TEST(GateSimulation, FindsWhatIsLarge) {
 
 TEST(ArmFile, KeepsEverythingAndRefusesWhatItDoesNotKnow) {
   Arm arm = arm_of("a", 2);
-  arm.cells.front().runs.back() = {.seed = 2, .outcome = "crashed", .message = "\"SIGSEGV\"\n"};
+  arm.cells.front().runs.back() = {.seed = 2, .outcome = core::RunOutcome::kCrashed, .message = "\"SIGSEGV\"\n"};
   EXPECT_FALSE(to_json(arm).contains("gpu")) << "versions that know no GPU read it";
   arm.gpu = "NVIDIA H100 (GPU-1), driver 570";
   arm.cells.front().runs.front().disturbance = "others used the machine";

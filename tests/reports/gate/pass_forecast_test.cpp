@@ -29,7 +29,7 @@ struct SeededTrainer {
       ArmCell& added = baseline.cells.emplace_back();
       added.label = added.config_digest = "c" + std::to_string(cell);
       for (int seed = 1; seed <= seeds; ++seed)
-        added.runs.push_back({.seed = static_cast<std::uint64_t>(seed), .outcome = "completed"});
+        added.runs.push_back({.seed = static_cast<std::uint64_t>(seed), .outcome = core::RunOutcome::kCompleted});
     }
     Arm candidate = baseline;
     for (int cell = 0; cell < cells; ++cell) {

@@ -25,7 +25,7 @@ Made history_of(const std::vector<std::vector<double>>& losses) {
   made.plan.design = results::Design::kHistory;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     made.cells.push_back(made_cell("c" + std::to_string(i), losses[i]));
-    made.cells.back().cell.changed = "change " + std::to_string(i) + "; and more of it";
+    made.cells.back().cell.changes = {"change " + std::to_string(i), "and more of it"};
     made.plan.cells.push_back(made.cells.back().cell);
     if (i > 0)
       made.plan.contrasts.push_back(

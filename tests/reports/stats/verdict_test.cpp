@@ -78,11 +78,11 @@ TEST(Verdict, FiveWords) {
   EXPECT_EQ(verdict_of(of(0.0001, 0.0001), kLossRule), Verdict::kUnchanged);
   EXPECT_EQ(verdict_of(of(0.001, 0.001), kLossRule), Verdict::kInconclusive);
   EXPECT_EQ(verdict_of({}, kLossRule), Verdict::kMissing);
-  EXPECT_STREQ(to_string(Verdict::kImproved), "improved");
-  EXPECT_STREQ(to_string(Verdict::kRegressed), "regressed");
-  EXPECT_STREQ(to_string(Verdict::kUnchanged), "unchanged");
-  EXPECT_STREQ(to_string(Verdict::kInconclusive), "inconclusive");
-  EXPECT_STREQ(to_string(Verdict::kMissing), "missing");
+  EXPECT_EQ(enum_name(Verdict::kImproved), "improved");
+  EXPECT_EQ(enum_name(Verdict::kRegressed), "regressed");
+  EXPECT_EQ(enum_name(Verdict::kUnchanged), "unchanged");
+  EXPECT_EQ(enum_name(Verdict::kInconclusive), "inconclusive");
+  EXPECT_EQ(enum_name(Verdict::kMissing), "missing");
 }
 
 TEST(Verdict, TheDirectionTurnsIt) {
@@ -138,10 +138,10 @@ TEST(FeatureVerdict, ReadsARemoval) {
   EXPECT_EQ(feature_verdict_of(of(0.0, 1e-9, 1), 0.5), FeatureVerdict::kInconclusive) << "one run";
   EXPECT_EQ(feature_verdict_of(of(std::nan(""), 1.0), 0.5), FeatureVerdict::kInconclusive);
   EXPECT_THROW(feature_verdict_of({}, 0.0), core::Error);
-  EXPECT_STREQ(to_string(FeatureVerdict::kKeep), "keep");
-  EXPECT_STREQ(to_string(FeatureVerdict::kDrop), "drop");
-  EXPECT_STREQ(to_string(FeatureVerdict::kBarnacle), "barnacle");
-  EXPECT_STREQ(to_string(FeatureVerdict::kInconclusive), "inconclusive");
+  EXPECT_EQ(enum_name(FeatureVerdict::kKeep), "keep");
+  EXPECT_EQ(enum_name(FeatureVerdict::kDrop), "drop");
+  EXPECT_EQ(enum_name(FeatureVerdict::kBarnacle), "barnacle");
+  EXPECT_EQ(enum_name(FeatureVerdict::kInconclusive), "inconclusive");
 }
 
 TEST(Verdict, CriesWolfAsOftenAsItSays) {

@@ -32,7 +32,7 @@ class MeasuredChanges : public results::StoreTest {
     plan.data_name = "synthetic";
     for (const char* cell : {"record17", "without rotary"})
       plan.cells.push_back(
-          {.label = cell, .record = "record17", .changed = "", .features = {}, .config_digest = cell + mark});
+          {.label = cell, .record = "record17", .changes = {}, .features = {}, .config_digest = cell + mark});
     plan.contrasts = {{.effect = "rotary",
                        .kind = results::ContrastKind::kSimple,
                        .meaning = "",

@@ -29,7 +29,7 @@ results::PlanRecord plan_of(results::Design design, const results::PlanContrast&
   plan.design = design;
   plan.contrasts = {contrast};
   for (const auto& [label, coefficient] : contrast.coefficients)
-    plan.cells.push_back({.label = label, .record = "record17", .changed = "", .features = {}, .config_digest = label});
+    plan.cells.push_back({.label = label, .record = "record17", .changes = {}, .features = {}, .config_digest = label});
   return plan;
 }
 

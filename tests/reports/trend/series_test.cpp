@@ -149,7 +149,7 @@ TEST(Series, TheNewestRevisionsOfTheChosenCells) {
 
 TEST(Series, UnknownMetricsAreRefusedWithTheNearestName) {
   EXPECT_EQ(parse_trend_metric("peak_memory"), TrendMetric::kPeakMemory);
-  for (const TrendMetric metric : all_trend_metrics()) EXPECT_EQ(parse_trend_metric(to_string(metric)), metric);
+  for (const TrendMetric metric : all_trend_metrics()) EXPECT_EQ(parse_trend_metric(enum_name(metric)), metric);
   try {
     parse_trend_metric("step_tim");
     FAIL();

@@ -41,7 +41,7 @@ TEST(ClaimsMatrix, TwoClaimsShareTheirCells) {
   const Cell* const without = find(matrix, "record17 with attention_skip = none");
   ASSERT_NE(without, nullptr);
   EXPECT_TRUE(without->config.model.attention_skip_layers.empty());
-  EXPECT_NE(without->changed.find("seed003_attention_skip_faster"), std::string::npos);
+  EXPECT_NE(results::changes_text(without->changes).find("seed003_attention_skip_faster"), std::string::npos);
 }
 
 TEST(ClaimsMatrix, StabilityRunsBothArmsAtEveryFactorOnTheRates) {

@@ -121,7 +121,7 @@ TEST(DesignMatrix, AFactorialHasAllCombinationsAndRecoversInteractions) {
             (std::vector<std::string>{"none", "adam_beta1", "rotary", "rotary + adam_beta1", "attention_skip",
                                       "attention_skip + adam_beta1", "attention_skip + rotary",
                                       "attention_skip + rotary + adam_beta1"}));
-  EXPECT_EQ(matrix.cells.back().changed, "the base");
+  EXPECT_EQ(results::changes_text(matrix.cells.back().changes), "the base");
   EXPECT_TRUE(matrix.cells.back().features.empty());
   std::set<std::string> digests;
   for (const Cell& cell : matrix.cells) digests.insert(cell.config.digest());

@@ -120,7 +120,7 @@ TEST_F(ExternalSuiteTest, FillsInValuesSeedAndCell) {
   ASSERT_EQ(plan.matrix.cells.size(), 3U);
   ASSERT_EQ(plan.runs.size(), 6U);
   EXPECT_EQ(plan.matrix.cells[1].label, "without lr");
-  EXPECT_EQ(plan.matrix.cells[1].changed, "lr: 0.2 -> 0.1");
+  EXPECT_EQ(results::changes_text(plan.matrix.cells[1].changes), "lr: 0.2 -> 0.1");
   for (const PlannedRun& run : plan.runs) {
     const Json& external = run.spec.external;
     const std::string label = plan.cell_of(run).label;

@@ -67,8 +67,8 @@ TEST(Matrix, HistoryHasOneCellPerRecordInOrder) {
   ASSERT_EQ(matrix.cells.size(), 7u);
   EXPECT_EQ(matrix.cells[0].label, "record12");
   EXPECT_EQ(matrix.cells[6].label, "record18");
-  EXPECT_EQ(matrix.cells[0].changed, "the starting point");
-  for (const Cell& cell : matrix.cells) EXPECT_FALSE(cell.changed.empty()) << cell.label;
+  EXPECT_EQ(matrix.cells[0].changes, std::vector<std::string>{"the starting point"});
+  for (const Cell& cell : matrix.cells) EXPECT_FALSE(cell.changes.empty()) << cell.label;
   EXPECT_NE(matrix.cells[0].config.digest(), matrix.cells[1].config.digest());
 }
 
@@ -78,7 +78,7 @@ TEST(Matrix, HistoryTellsAllThatChangedBetweenTwoRecords) {
   const Matrix matrix = make_matrix(suite, catalogue());
   for (const char* record : {"record13", "record14", "record15"}) {
     for (const std::string& change : catalogue().record(record).changes)
-      EXPECT_NE(matrix.cells[1].changed.find(change), std::string::npos) << change;
+      EXPECT_NE(results::changes_text(matrix.cells[1].changes).find(change), std::string::npos) << change;
   }
 }
 
