@@ -217,14 +217,30 @@ bool compares_kernels(const ClaimCells& cells) {
   return cells.before && cells.after && cells.before->kernels != cells.after->kernels;
 }
 
+namespace {
+
+bool is_supported_by(const Claim& claim, const std::optional<double>& value) {
+  return value && evaluate(*claim.rule, *value) == ClaimVerdict::kSupported;
+}
+
+/// Whether a record with this setting has what is claimed: the stated value; one that supports a claim about the value
+/// alone; or, of a supported claim about a change, the value that came of it.
+bool has_claimed(const Claim& claim, const core::Json& setting, const core::Json& present, bool is_supported) {
+  if (claim.measure.equals) return is_as_stated(setting, *claim.measure.equals);
+  if (claim.rule->form == RuleForm::kAfter && setting.is_number()) return is_supported_by(claim, setting.get<double>());
+  return is_supported && !present.is_null() && is_as_stated(setting, present);
+}
+
+}  // namespace
+
 std::optional<std::int64_t> first_record_of(const Catalogue& catalogue, const Claim& claim) {
   const std::optional<MeasureArm>& arm = claim.measure.after ? claim.measure.after : claim.measure.before;
   if (claim.measure.kind != MeasureKind::kConfig || !arm->features.empty()) return std::nullopt;
-  const core::Json stated =
-      claim.measure.equals ? *claim.measure.equals : setting_of(record_json(catalogue, arm->record), claim);
-  if (stated.is_null()) return std::nullopt;
+  const core::Json present = setting_of(record_json(catalogue, arm->record), claim);
+  const bool is_supported = is_supported_by(claim, known_value(catalogue, claim));
   for (const Record* record : catalogue.records()) {
-    if (is_as_stated(setting_of(record_json(catalogue, record->id), claim), stated)) return record->number;
+    if (has_claimed(claim, setting_of(record_json(catalogue, record->id), claim), present, is_supported))
+      return record->number;
   }
   return std::nullopt;
 }

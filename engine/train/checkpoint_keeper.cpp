@@ -47,7 +47,8 @@ std::string first_difference(const Json& there, const Json& here) {
 
 void EventHistory::report(const RunEvent& event) {
   const bool is_kept = std::holds_alternative<StepEvent>(event) || std::holds_alternative<EvalEvent>(event) ||
-                       std::holds_alternative<MemoryEvent>(event);
+                       std::holds_alternative<MemoryEvent>(event) || std::holds_alternative<BucketsEvent>(event) ||
+                       std::holds_alternative<SamplesEvent>(event);
   if (keeps_ && is_kept) lines_ += to_line(event) + "\n";
   sink_.report(event);
 }

@@ -18,8 +18,8 @@
 
 namespace nanobench::core {
 
-/// Passes events on, and keeps the steps, validations and peaks of memory among them for checkpoints: a continued run
-/// reports them again, so that whoever reads its events has the whole run.
+/// Passes events on, and keeps the steps, validations, peaks of memory and asked metrics among them for checkpoints: a
+/// continued run reports them again, so that whoever reads its events has the whole run.
 class EventHistory final : public MetricSink {
  public:
   /// Keeps a reference. Keeps events only if `keeps`.

@@ -333,7 +333,7 @@ Table cells_of(const suites::Suite& suite, const suites::Matrix& matrix) {
       .columns = {text_column("cell", "cell"), text_column("record", "record"), wide_column("changed", "what changed"),
                   number_column("steps", "steps"), text_column("config_digest", "configuration", 1)}};
   for (const suites::Cell& cell : matrix.cells) {
-    table.rows.push_back({text_cell(cell.label), text_cell(cell.record), text_cell(cell.changed),
+    table.rows.push_back({text_cell(cell.label), text_cell(cell.record), text_cell(results::changes_text(cell.changes)),
                           has_steps ? count_cell(cell.config.run.stop_after) : missing_cell(),
                           text_cell(suites::config_digest(cell))});
   }

@@ -105,7 +105,18 @@ core::ChoiceTask read_task(const EvaluationRequest& request) {
     return task;
   }
   core::InputFile exists(request.file);  // says what is wrong with the task before the vocabulary is missed
-  core::BytePairEncoder encoder(request.vocabulary.empty() ? request.file.parent_path() : request.vocabulary);
+  const fs::path folder = request.vocabulary.empty() ? request.file.parent_path() : request.vocabulary;
+  std::error_code ignored;
+  for (const char* name : {"encoder.json", "vocab.bpe"}) {
+    if (fs::exists(folder / name, ignored)) continue;
+    throw Error(ErrorCode::kNotFound, request.file.string() +
+                                          " is text, whose tokens follow from GPT-2's encoder.json and "
+                                          "vocab.bpe, and " +
+                                          (folder / name).string() +
+                                          " does not exist; name the folder of both as the vocabulary (nothing is "
+                                          "downloaded)");
+  }
+  const core::BytePairEncoder encoder(folder);
   return core::read_choice_lines(request.file, encoder, request.items);
 }
 

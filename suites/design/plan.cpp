@@ -272,9 +272,11 @@ void note_same_positions(Matrix& matrix, const core::DataSet& data) {
     if (!shards) shards = core::open_shards(data.train, core::ShardStorage::kMapped);
     const core::PositionComparison positions = core::compare_positions(cell.config, shards);
     if (!positions.is_same) continue;
-    matrix.messages.push_back(data_note(
-        data.name,
-        same_positions(cell.label, other->second->label, cell.config.run.stop_after, positions.leaves_first_shard)));
+    // First, because it explains an effect of exactly 0.
+    matrix.messages.insert(
+        matrix.messages.begin(),
+        data_note(data.name, same_positions(cell.label, other->second->label, cell.config.run.stop_after,
+                                            positions.leaves_first_shard)));
   }
 }
 

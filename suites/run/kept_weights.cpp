@@ -39,6 +39,18 @@ core::Json identity_of(const core::Json& spec) {
   return {{"config", spec.at("config")}, {"seed", spec.at("seed")}, {"dtype", spec.at("dtype")}};
 }
 
+/// Whether the run that wrote the checkpoint sampled all that this one is asked for: what its first steps did not
+/// sample cannot be had later.
+bool has_asked_metrics(const core::Json& written, const core::Json& wanted) {
+  const core::Json none = core::Json::array();
+  const core::Json there = written.value("metrics", none);
+  for (const core::Json& metric : wanted.value("metrics", none)) {
+    if (std::find(there.begin(), there.end(), metric) == there.end()) return false;
+  }
+  return !wanted.contains("metrics") ||
+         written.value("health_every", core::Json()) == wanted.value("health_every", core::Json());
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -56,10 +68,14 @@ std::vector<Found> usable_files(const fs::path& folder, const PlannedRun& run, R
   for (const fs::path& file : files_in(folder)) {
     try {
       const core::CheckpointHeader header = core::read_checkpoint_header(file);
-      if (identity_of(header.spec) == identity_of(core::to_json(run.spec))) {
-        found.push_back({file, header.step});
-      } else {
+      const core::Json wanted = core::to_json(run.spec);
+      if (identity_of(header.spec) != identity_of(wanted)) {
         observer.on_message(file.string() + " is a checkpoint of another run, so it is not used");
+      } else if (!has_asked_metrics(header.spec, wanted)) {
+        observer.on_message(file.string() +
+                            " is of a run without the metrics that are asked for now, so it is not used");
+      } else {
+        found.push_back({file, header.step});
       }
     } catch (const core::Error& error) {
       core::rethrow_internal(error);

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 std::string suite_of(const std::string& record, const std::string& run = "") {
   return R"({"name": "weights", "design": "history", "records": [")" + record +
-         R"("], "scale": "smoke", "seeds": [1], "threads": 2)" + (run.empty() ? "" : ", \"run\": " + run) + "}";
+         R"("], "scale": "smoke", "seeds": [1], "threads": 2, "metrics": ["health", "loss_at_position"])" +
+         (run.empty() ? "" : ", \"run\": " + run) + "}";
 }
 
 /// Everything of a run but its times: losses by step, and the counters of its work.
@@ -32,7 +33,8 @@ std::map<std::string, std::vector<std::pair<std::int64_t, double>>> samples_of(c
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> all;
   for (const std::string& metric : store.metrics(run)) {
     const bool is_kept = metric == "train/loss" || metric == "val/loss" || metric.starts_with("counter/cost/") ||
-                         metric == "train/window_tokens" || metric == "train/learning_rate_factor";
+                         metric == "train/window_tokens" || metric == "train/learning_rate_factor" ||
+                         metric.starts_with("health/") || metric.starts_with("val/loss_at");
     if (!is_kept) continue;
     for (const results::Sample& sample : store.samples(run, metric))
       all[metric].emplace_back(sample.step, sample.value);
@@ -150,6 +152,8 @@ class KilledRun : public ::testing::TestWithParam<std::string> {
     const results::RunRecord run = completed_run(after);
     const auto expected = samples_of(before, completed_run(before).id);
     ASSERT_GE(expected.size(), 4U);
+    EXPECT_TRUE(expected.contains("health/gradient_norm"));
+    EXPECT_TRUE(expected.contains("val/loss_at_position"));
     EXPECT_TRUE(samples_of(after, run.id) == expected);
     EXPECT_EQ(run.digest, completed_run(before).digest) << "weights are no part of a run's identity";
     const auto facts = after.run_facts(run.id);
@@ -213,6 +217,28 @@ TEST(KeepWeights, ADamagedCheckpointIsNotUsed) {
   const ProgramResult again = shell.run(loud);
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_NE(again.err.find("not a whole safetensors file"), std::string::npos) << again.err;
+}
+
+TEST(KeepWeights, ARunThatSampledLessIsNotContinued) {
+  const CommandLine shell("weights_metrics");
+  std::string suite = suite_of("record12");
+  const std::string metrics = R"(, "metrics": ["health", "loss_at_position"])";
+  suite.erase(suite.find(metrics), metrics.size());
+  shell.write("weights.json", suite);
+  const std::vector<std::string> command = with(kRun, {"--keep-weights", "last"});
+  run_until(shell, command, [&](pid_t pid) { return has_later_checkpoint(shell) && kill(pid, SIGKILL) == 0; });
+  shell.write("weights.json", suite_of("record12"));
+  std::vector<std::string> loud = command;
+  std::erase(loud, "--quiet");
+  const ProgramResult again = shell.run(loud);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("without the metrics"), std::string::npos) << again.err;
+  const results::Store store(shell.database(), results::OpenMode::kReadOnly);
+  for (const results::RunRecord& run : store.runs({.outcome = core::RunOutcome::kCompleted})) {
+    if (run.plan_id) {
+      EXPECT_EQ(store.samples(run.id, "health/gradient_norm").front().step, 0);
+    }
+  }
 }
 
 TEST(KeepWeights, OtherEnginesKeepNone) {

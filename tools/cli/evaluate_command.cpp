@@ -312,11 +312,26 @@ void add_next_steps(reports::Document& document, const EvaluateOptions& options,
   }
 }
 
+/// One name has the same items in all of a store. Throws Error{kConflict} where it has others.
+void check_name(const EvaluateOptions& options, const core::EvaluationSpec& evaluation) {
+  if (!options.stores) return;
+  const results::Store store(database_file(options.database), results::OpenMode::kReadOnly);
+  const std::string fact = results::evaluation_metric(evaluation.name, results::kEvaluationItems);
+  for (const results::RunRecord& run : store.runs({.outcome = core::RunOutcome::kCompleted})) {
+    const auto facts = store.run_facts(run.id);
+    const auto known = facts.find(fact);
+    if (known == facts.end() || known->second == evaluation.digest) continue;
+    throw Error(ErrorCode::kConflict, "--name " + evaluation.name + ": run " + std::to_string(run.id) +
+                                          " has answers to other items under this name; choose another name");
+  }
+}
+
 int evaluate(const EvaluateOptions& options) {
   const suites::EvaluationRequest request = request_of(options);
   const std::vector<Model> models = Models(options).read();
   const core::ChoiceTask task = suites::read_task(request);
   const core::EvaluationSpec evaluation = suites::cached_evaluation(request, task, cache_folder());
+  check_name(options, evaluation);
   std::vector<core::RunSpec> specs;  // all are checked before the first answers
   for (const Model& model : models) {
     for (const EvaluatedWeights& weights : model.weights) {

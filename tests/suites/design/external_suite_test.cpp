@@ -256,6 +256,18 @@ TEST_F(ExternalDesign, ArmsAreRunsOfTheirOwn) {
   EXPECT_EQ(digests.size(), 3U);
 }
 
+TEST_F(ExternalDesign, CopiesOfOneRunAreNoted) {
+  Json json = designed("a_a", {{"arms", 2}, {"seeds", {1, 2}}});
+  const auto notes = [&] { return core::texts_of(external_suite_matrix_of(json).messages); };
+  ASSERT_EQ(notes().size(), 1U);
+  EXPECT_NE(notes()[0].find("{seed}"), std::string::npos) << notes()[0];
+  json["engine"]["env"]["SEED"] = "{seed}";
+  EXPECT_TRUE(notes().empty());
+  json["engine"]["env"].erase("SEED");
+  json["seeds"] = {1};
+  EXPECT_TRUE(notes().empty()) << "one run has no copy";
+}
+
 TEST_F(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
   struct Case {
     const char* design;
