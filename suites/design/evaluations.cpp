@@ -116,7 +116,7 @@ core::ChoiceTask read_task(const EvaluationRequest& request) {
                                           " does not exist; name the folder of both as the vocabulary (nothing is "
                                           "downloaded)");
   }
-  const core::BytePairEncoder encoder(folder);
+  core::BytePairEncoder encoder(folder);
   return core::read_choice_lines(request.file, encoder, request.items);
 }
 
