@@ -26,15 +26,15 @@ class Evaluation(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_program(self, *words):
+    def run_program(self, *words, code=0):
         environment = {
             **os.environ,
             "NANOBENCH_DB": str(self.folder / "results.db"),
             "XDG_CACHE_HOME": str(self.folder),
         }
         done = subprocess.run([NANOBENCH, *words], cwd=self.folder, env=environment, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr if code else done.stdout
 
     def run_suite(self, suite):
         (self.folder / "suite.json").write_text(json.dumps(suite))
@@ -122,6 +122,9 @@ class Evaluation(unittest.TestCase):
             [row["accuracy"] for row in report["tables"]["accuracy_generated"]], [row["accuracy"] for row in table]
         )
         self.run_program("db", "check")
+        other = ("evaluate", suite["records"][0], "--task", "generated:20", "--name", "again", "--quiet")
+        self.run_program(*other)
+        self.assertIn("choose another name", self.run_program(*other, "--store", code=2))
         run, cell, seed = self.rows(
             "SELECT id, cell, seed FROM runs WHERE suite = ? ORDER BY id LIMIT 1", suite["name"]
         )[0]
