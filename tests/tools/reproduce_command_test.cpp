@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "results/sqlite.h"
+#include "results/store.h"
 #include "tests/tools/refusals.h"
 #include "tests/tools/run_command_line.h"
 
@@ -14,11 +15,15 @@ std::string suite_with(const std::string& engine) {
          (engine.empty() ? "" : ", \"engine\": " + engine) + "}";
 }
 
-/// A store with one run.
-void run_once(const CommandLine& shell, const std::string& engine) {
+/// A store with one run of a suite, and perhaps its pilot. Returns the run's number.
+std::string run_once(const CommandLine& shell, const std::string& engine) {
   shell.write("once.json", suite_with(engine));
   const ProgramResult result = shell.run({"run", "once.json", "--quiet"});
-  ASSERT_TRUE(result.exit_code == 0 || result.exit_code == 4) << result.err;
+  EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 4) << result.err;
+  const results::Store store(shell.database(), results::OpenMode::kReadOnly);
+  const std::vector<results::RunRecord> runs = store.runs({.suite = "once"});
+  EXPECT_FALSE(runs.empty());
+  return runs.empty() ? "" : std::to_string(runs.back().id);
 }
 
 void change(const CommandLine& shell, const char* sql) {
@@ -26,12 +31,15 @@ void change(const CommandLine& shell, const char* sql) {
   database.execute(sql);
 }
 
-const std::vector<std::string> kAgain = {"reproduce", "1", "--quiet", "--json"};
+std::vector<std::string> again(const std::string& run) {
+  return {"reproduce", run, "--quiet", "--json"};
+}
 
 TEST(ReproduceCommand, ARunOfTheEngineHasTheSameBits) {
   const CommandLine shell("reproduce_engine");
-  run_once(shell, "");
-  const ProgramResult result = shell.run(kAgain);
+  const std::string run = run_once(shell, "");
+  const std::size_t stored = results::Store(shell.database()).runs().size();
+  const ProgramResult result = shell.run(again(run));
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const core::Json json = json_of(result);
   EXPECT_EQ(json.at("facts").at("is_same"), true);
@@ -41,11 +49,11 @@ TEST(ReproduceCommand, ARunOfTheEngineHasTheSameBits) {
   EXPECT_GT(series[0].at("stored"), 10);
   EXPECT_EQ(series[0].at("same"), series[0].at("stored"));
   EXPECT_FALSE(json.at("tables").contains("conditions")) << "the same engine and machine";
-  EXPECT_EQ(json_of(shell.run({"list", "runs", "--json"})).at("tables").at("runs").size(), 1U) << "nothing is stored";
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), stored) << "nothing is stored";
 
   change(shell, "UPDATE samples SET value = value + 1e-12 WHERE metric = 'val/loss' AND step > 0");
   change(shell, "UPDATE runs SET engine_version = 'older'");
-  const ProgramResult other = shell.run(kAgain);
+  const ProgramResult other = shell.run(again(run));
   EXPECT_EQ(other.exit_code, 1) << other.err << other.out;
   const core::Json differing = json_of(other);
   EXPECT_EQ(differing.at("facts").at("is_same"), false);
@@ -56,8 +64,8 @@ TEST(ReproduceCommand, ARunOfTheEngineHasTheSameBits) {
 
 TEST(ReproduceCommand, ARunOfTheMockEngineToo) {
   const CommandLine shell("reproduce_mock");
-  run_once(shell, R"({"mock": {"loss_sigma": 0.01}})");
-  const ProgramResult result = shell.run({"reproduce", "1", "--quiet"});
+  const std::string run = run_once(shell, R"({"mock": {"loss_sigma": 0.01}})");
+  const ProgramResult result = shell.run({"reproduce", run, "--quiet"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out.find("Not reproduced"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("Reproduced: "), std::string::npos) << result.out;
@@ -65,23 +73,23 @@ TEST(ReproduceCommand, ARunOfTheMockEngineToo) {
 
 TEST(ReproduceCommand, ADivergedRunDivergesAgain) {
   const CommandLine shell("reproduce_diverged");
-  run_once(shell, R"({"mock": {"fault": {"kind": "nan", "step": 3}}})");
-  const ProgramResult result = shell.run(kAgain);
+  const std::string run = run_once(shell, R"({"mock": {"fault": {"kind": "nan", "step": 10}}})");
+  const ProgramResult result = shell.run(again(run));
   EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
 }
 
 TEST(ReproduceCommand, RefusesWithOneSentence) {
   const CommandLine shell("reproduce_refused");
-  run_once(shell, R"({"mock": {"fault": {"kind": "signal", "step": 3}}})");
-  expect_refusals(shell, {{kAgain, "ended as crashed"}});
+  const std::string run = run_once(shell, R"({"mock": {"fault": {"kind": "signal", "step": 10}}})");
+  expect_refusals(shell, {{again(run), "ended as crashed"}});
   change(shell, "UPDATE runs SET outcome = 'completed', mock = NULL, engine = 'my_trainer'");
-  expect_refusals(shell, {{kAgain, "of my_trainer"}});
+  expect_refusals(shell, {{again(run), "of my_trainer"}});
   change(shell, "UPDATE runs SET engine = 'nanobench-train', data_digest = '00', data_name = 'text:book'");
-  expect_refusals(shell, {{kAgain, "name them with --data"}});
+  expect_refusals(shell, {{again(run), "name them with --data"}});
   change(shell, "UPDATE runs SET data_name = 'synthetic'");
-  expect_refusals(shell, {{{"reproduce", "1", "--data", "synthetic"}, "these are not the data of run 1"}});
+  expect_refusals(shell, {{{"reproduce", run, "--data", "synthetic"}, "these are not the data of run"}});
   change(shell, "UPDATE runs SET config = '{\"operation\": {}}'");
-  expect_refusals(shell, {{kAgain, "a single operation"}});
+  expect_refusals(shell, {{again(run), "a single operation"}});
 }
 
 }  // namespace
