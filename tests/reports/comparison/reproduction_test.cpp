@@ -62,11 +62,11 @@ TEST(Reproduction, IsSaidInOneSentence) {
             "Reproduced: 2 training losses and 1 validation loss, all the same to the last bit.");
   reproduction.series[1] = compare_series("val/loss", {{1, 2.0}}, {{1, 2.25}});
   EXPECT_EQ(reproduction_report(reproduction).headline,
-            "Not reproduced: other validation losses from step 1 on, by up to 0.25. Engine, configuration, data, seed, "
+            "Not reproduced: other validation losses from step 1 on, by up to 0.250. Engine, configuration, data, seed, "
             "threads and kind of machine are those of the stored run.");
   reproduction.conditions = {{.key = "engine_version", .title = "engine", .stored = "a", .now = "b"}};
   const Document document = reproduction_report(reproduction);
-  EXPECT_EQ(document.headline, "Not reproduced: other validation losses from step 1 on, by up to 0.25.");
+  EXPECT_EQ(document.headline, "Not reproduced: other validation losses from step 1 on, by up to 0.250.");
   EXPECT_EQ(document.sections.at(0).tables.at(1).rows.at(0).at(2).text, "b");
 }
 

@@ -143,7 +143,7 @@ TEST(Effects, TimesOfTwoMachinesAreNotSubtracted) {
   EXPECT_FALSE(result.log_time.value);
   EXPECT_EQ(result.log_time.verdict, Verdict::kMissing);
   EXPECT_EQ(result.verdict, FeatureVerdict::kInconclusive);
-  EXPECT_NE(result.reason.find("times of different hosts are not compared"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("times of different places are not compared"), std::string::npos) << result.reason;
 }
 
 /// Large and clear, and still not the change's: on one side alone the engine had a kernel.
