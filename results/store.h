@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "results/loaded_files.h"
 #include "results/records.h"
 
 namespace nanobench::results {
@@ -61,6 +62,8 @@ struct EvidenceNeed {
   bool times = true;                      ///< no other run was beside it
   std::vector<std::string> metrics = {};  ///< tags that a completed run must have; one that diverged has none to have
   std::map<std::string, std::string> facts = {};  ///< such as the items that it answered
+  /// Of a trainer: no file from elsewhere that the run loaded has changed since (loaded_files.h).
+  std::optional<std::filesystem::path> trainer_folder = {};
 };
 
 /// What is stored with a baseline's name.
@@ -160,6 +163,8 @@ class Store {
   std::vector<RunMessage> messages(std::int64_t run_id) const;
   std::optional<EnvironmentRecord> environment(std::int64_t environment_id) const;
   std::map<std::string, std::string> run_facts(std::int64_t run_id) const;
+  /// A file from elsewhere that the run of a trainer in this folder loaded, and that is no longer as it was.
+  std::optional<ChangedFile> changed_file(std::int64_t run_id, const std::filesystem::path& trainer_folder) const;
 
   // --- watching ---
   // Small queries for a display that polls every second while others write. Each uses an index.
@@ -205,6 +210,7 @@ class Store {
   void add_engine_facts(RunRecord& run) const;
 
   mutable std::map<std::int64_t, EngineFacts> engine_facts_;  ///< by environment, which never changes
+  mutable LoadedFiles loaded_files_;
 };
 
 /// `--db` if given, else $NANOBENCH_DB, else results/nanobench.db under `source_root`.

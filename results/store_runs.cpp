@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "results/checksums.h"
+#include "results/loaded_files.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/run_columns.h"
@@ -84,8 +85,26 @@ bool has_metric(Database& database, std::int64_t run_id, const std::string& metr
   return statement.step() && statement.integer(0) != 0;
 }
 
+std::optional<ChangedFile> change_of(Database& database, std::int64_t run_id, const std::filesystem::path& folder,
+                                     LoadedFiles& files) {
+  const std::string beginning = kLoadedFact, end = beginning.substr(0, beginning.size() - 1) + '0';  // follows '/'
+  Statement statement(database,
+                      "SELECT name, value, (SELECT owner_host FROM runs WHERE id = run_id) FROM run_facts WHERE run_id "
+                      "= ? AND name >= ? AND name < ?");
+  statement.bind(run_id, beginning, end);
+  Facts facts;
+  std::string host;
+  while (statement.step()) {
+    facts[statement.text(0)] = statement.text(1);
+    host = statement.text(2);
+  }
+  if (facts.empty()) return std::nullopt;
+  return files.first_change(facts, folder, host == this_process().host);
+}
+
 /// The newest first.
-std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, const EvidenceNeed& need) {
+std::vector<std::int64_t> evidence_of(Database& database, const std::string& digest, const EvidenceNeed& need,
+                                      LoadedFiles& files) {
   Statement statement(database,
                       "SELECT id, outcome = 'completed' FROM runs WHERE digest = ? AND outcome IN ('completed', "
                       "'diverged') AND (? = 0 OR NOT "
@@ -99,15 +118,16 @@ std::vector<std::int64_t> evidence_of(Database& database, const std::string& dig
     const bool is_enough = std::all_of(need.metrics.begin(), need.metrics.end(), [&](const std::string& metric) {
       return !is_completed || has_metric(database, id, metric);
     });
-    if (is_enough && has_facts(database, id, need.facts)) ids.push_back(id);
+    if (!is_enough || !has_facts(database, id, need.facts)) continue;
+    if (!need.trainer_folder || !change_of(database, id, *need.trainer_folder, files)) ids.push_back(id);
   }
   return ids;
 }
 
 /// The newest evidence that matches its checksum; what does not is added to `damaged`.
 std::optional<std::int64_t> intact_evidence(Database& database, const std::string& digest, const EvidenceNeed& need,
-                                            std::vector<std::int64_t>& damaged) {
-  for (const std::int64_t id : evidence_of(database, digest, need)) {
+                                            LoadedFiles& files, std::vector<std::int64_t>& damaged) {
+  for (const std::int64_t id : evidence_of(database, digest, need, files)) {
     if (is_run_intact(database, id)) return id;
     damaged.push_back(id);
   }
@@ -202,7 +222,7 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
   release_dead(*database_, run.digest);
   std::vector<std::int64_t> damaged;
   const std::optional<std::int64_t> done =
-      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, need, damaged);
+      is_fresh ? std::nullopt : intact_evidence(*database_, run.digest, need, loaded_files_, damaged);
   RunClaim claim;
   if (done) {
     answer_line_of(*database_, run, *done);
@@ -324,8 +344,12 @@ std::vector<AddedRun> Store::add_finished_runs(const std::vector<FinishedRun>& r
 }
 
 std::optional<std::int64_t> Store::find_evidence(const std::string& digest, const EvidenceNeed& need) const {
-  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, need);
+  const std::vector<std::int64_t> ids = evidence_of(*database_, digest, need, loaded_files_);
   return ids.empty() ? std::nullopt : std::optional(ids.front());
+}
+
+std::optional<ChangedFile> Store::changed_file(std::int64_t run_id, const std::filesystem::path& trainer_folder) const {
+  return change_of(*database_, run_id, trainer_folder, loaded_files_);
 }
 
 }  // namespace nanobench::results

@@ -6,6 +6,7 @@
 #include "reports/comparison/comparison.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
+#include "results/loaded_files.h"
 #include "results/metric.h"
 #include "results/run_log.h"
 #include "results/weights.h"
@@ -164,6 +165,17 @@ std::string run_headline(const RunMeasure& measure) {
   return "Completed" + (text.empty() ? "" : ": " + text) + (measure.disturbance ? ", on a busy machine." : ".");
 }
 
+/// The files from elsewhere that a trainer loaded, with their digests.
+std::map<std::string, std::string> take_loaded_files(std::map<std::string, std::string>& facts) {
+  std::map<std::string, std::string> files;
+  const std::string beginning = results::kLoadedFact;
+  for (auto fact = facts.lower_bound(beginning); fact != facts.end() && fact->first.starts_with(beginning);) {
+    files[fact->first.substr(beginning.size())] = fact->second;
+    fact = facts.erase(fact);
+  }
+  return files;
+}
+
 Section facts_section(const std::string& title, const std::map<std::string, std::string>& facts) {
   Section section{.title = title};
   for (const auto& [key, value] : facts) section.facts.push_back({.key = key, .title = key, .cell = text_cell(value)});
@@ -244,6 +256,7 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
   add_logs(list, facts);
   for (const char* listed_above : {results::kStdoutFile, results::kStderrFile}) facts.erase(listed_above);
   std::optional<Section> weights = weights_section(store, run_id, facts);
+  const std::map<std::string, std::string> loaded = take_loaded_files(facts);
   head.facts = std::move(list.facts);
   const std::map<std::string, double> counters = counters_of(store, run_id);
   add_cost(head, counters);
@@ -255,6 +268,7 @@ Document run_report(const results::Store& store, std::int64_t run_id) {
     }
   }
   if (!facts.empty()) document.sections.push_back(facts_section("During the run", facts));
+  if (!loaded.empty()) document.sections.push_back(facts_section("Loaded from outside the trainer's folder", loaded));
   if (Section counted = counted_section(counters); !counted.facts.empty())
     document.sections.push_back(std::move(counted));
   for (const results::RunMessage& message : store.messages(run_id)) {

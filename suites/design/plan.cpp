@@ -328,6 +328,7 @@ results::EvidenceNeed needed_evidence(const PlannedRun& run, bool needs_times) {
   results::EvidenceNeed need{.times = needs_times};
   for (const core::AskedMetric metric : run.spec.metrics) need.metrics.push_back(tag_of(metric));
   need.facts = evaluation_facts(run.spec);
+  if (!run.spec.external.is_null()) need.trainer_folder = run.spec.external.value("folder", "");
   return need;
 }
 

@@ -35,12 +35,15 @@ PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, re
 }
 
 void PlanRunner::begin() {
-  find_answers();
+  OutdatedRuns outdated;
+  find_answers(outdated);
   for (const PlannedRun& run : plan_.runs) {
-    const bool is_stored = !options_.is_own_evidence && may_reuse(run) &&
-                           store_.find_evidence(run.digest, needed_evidence(run, is_timed()));
+    const bool may_be_stored = !options_.is_own_evidence && may_reuse(run);
+    const bool is_stored = may_be_stored && store_.find_evidence(run.digest, needed_evidence(run, is_timed()));
+    if (may_be_stored && !is_stored) outdated.look_for(store_, run, is_timed());
     has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
+  for (const std::string& sentence : outdated.sentences()) observer_.on_message(sentence);
   observer_.on_plan(plan_, result_.plan_id, has_answer_);
 }
 
@@ -49,11 +52,15 @@ bool PlanRunner::may_reuse(const PlannedRun& run) const {
 }
 
 /// Finds the existing answers of a plan that is continued.
-void PlanRunner::find_answers() {
+void PlanRunner::find_answers(OutdatedRuns& outdated) {
   if (!options_.is_own_evidence) return;
+  std::map<std::size_t, const PlannedRun*> planned;
+  for (const PlannedRun& run : plan_.runs) planned[run.position] = &run;
   for (const results::PlanLine& line : store_.plan(result_.plan_id).lines) {
-    if (std::optional<RunRecord> run = evidence_of(store_, line))
-      answers_.emplace(static_cast<std::size_t>(line.position), *std::move(run));
+    const auto position = static_cast<std::size_t>(line.position);
+    std::optional<RunRecord> run = evidence_of(store_, line);
+    if (!run || (planned.contains(position) && outdated.take(store_, *planned[position], run->id))) continue;
+    answers_.emplace(position, *std::move(run));
   }
 }
 

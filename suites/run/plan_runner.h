@@ -12,6 +12,7 @@
 
 #include "results/provenance.h"
 #include "suites/run/interrupt.h"
+#include "suites/run/outdated_runs.h"
 #include "suites/run/run_session.h"
 #include "suites/run/runner.h"
 
@@ -79,7 +80,7 @@ class PlanRunner {
   SuiteRunResult finish();
 
  private:
-  void find_answers();
+  void find_answers(OutdatedRuns& outdated);
   /// Whether finished runs of other plans may answer it: not if they were asked for anew, or if a change of the trainer
   /// would not be noticed.
   bool may_reuse(const PlannedRun& run) const;

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -75,11 +76,24 @@ void add_seat(core::Json& external, const Seat& seat) {
   for (const auto& [name, value] : seat.env) env[name] = value;
 }
 
-std::string spec_text(const PlannedRun& run, std::int64_t run_id, const std::string& mark, const EnginePlace& place,
+/// Absent, too, where there is no room for its files: the run is then made without it.
+std::optional<PythonModules> modules_of(const PlannedRun& run) {
+  if (run.spec.external.is_null()) return std::nullopt;
+  try {
+    return std::optional<PythonModules>(std::in_place, run.spec.external);
+  } catch (const Error& error) {
+    core::rethrow_internal(error);
+    return std::nullopt;
+  }
+}
+
+std::string spec_text(const PlannedRun& run, std::int64_t run_id, const MarkedProcesses& strays,
+                      const std::optional<PythonModules>& modules, const EnginePlace& place,
                       const KeptWeights& weights) {
   core::RunSpec spec = run.spec;
   spec.run_id = "run-" + std::to_string(run_id);
-  if (!mark.empty()) spec.external["mark"] = mark;
+  if (!strays.mark().empty()) spec.external["mark"] = strays.mark();
+  if (modules) spec.external["python_hook"] = modules->folder();
   if (place.seat) add_seat(spec.external, *place.seat);
   spec.save_file = weights.save_file;
   spec.resume_file = weights.resume_file;
@@ -126,7 +140,8 @@ RunSession::RunSession(const Plan& plan, const PlannedRun& run, std::int64_t run
       weights_(keep_weights(run, run_id, store, options, observer)),
       recorder_(store, run_id, /*keeps_times=*/place.gives_times()),
       strays_(run.spec.external.is_null() ? "" : new_trainer_mark()),
-      engine_(plan.engine.command, spec_text(run, run_id, strays_.mark(), place_, weights_), place_) {
+      modules_(modules_of(run)),
+      engine_(plan.engine.command, spec_text(run, run_id, strays_, modules_, place_, weights_), place_) {
   check_engine();
   recorder_.add_facts(weights_.facts);
   if (options.keeps_logs) {
@@ -170,6 +185,7 @@ bool RunSession::proceed() {
   check_limits();
   check_grace();
   recorder_.flush_if_due();
+  if (modules_) modules_->look_if_due();
   if (exit_) finish();
   return exit_.has_value();
 }
@@ -193,6 +209,9 @@ void RunSession::finish() {
   const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(used());
   recorder_.add_facts({{results::kUsedWall, std::to_string(wall.count())}});
   const results::RunResult result = result_of(*exit_);
+  const bool is_evidence =
+      result.outcome == core::RunOutcome::kCompleted || result.outcome == core::RunOutcome::kDiverged;
+  if (modules_ && is_evidence) recorder_.add_facts(modules_->facts());
   end_logs(result.outcome);
   if (!output_.text().empty() && result.outcome != core::RunOutcome::kCompleted)
     recorder_.add_message(results::RunMessageKind::kOutput, plain_text(output_.text()));

@@ -15,6 +15,7 @@
 #include "suites/run/kept_weights.h"
 #include "suites/run/marked_processes.h"
 #include "suites/run/output_log.h"
+#include "suites/run/python_modules.h"
 #include "suites/run/run_recorder.h"
 #include "suites/run/runner.h"
 
@@ -83,6 +84,7 @@ class RunSession {
   RunRecorder recorder_;
   results::SpanFacts load_;  ///< of its turns
   MarkedProcesses strays_;   ///< processes of an external trainer; killed after the engine, whatever happens
+  std::optional<PythonModules> modules_;  ///< of an external trainer
   EngineProcess engine_;
   core::LineCutter lines_;  ///< lines of events
   core::TextTail output_;   ///< of both streams, in the order in which they arrive

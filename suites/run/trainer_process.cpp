@@ -47,6 +47,10 @@ Variables environment_of(const TrainerSettings& settings) {
   variables.try_emplace("PYTHONUNBUFFERED", "1");  // or Python keeps its lines back when no terminal reads them
   for (const auto& [name, value] : settings.env) variables[name] = value;
   variables[kTrainerMark] = settings.mark;
+  if (!settings.python_hook.empty()) {
+    std::string& path = variables["PYTHONPATH"];
+    path = path.empty() ? settings.python_hook : settings.python_hook + ":" + path;
+  }
   return variables;
 }
 
@@ -74,6 +78,7 @@ TrainerSettings read_trainer_settings(const Json& json) {
     for (const auto& [name, digest] : files.items()) settings.files.push_back(name);
     settings.mark = json.value("mark", "");
     if (settings.mark.empty()) settings.mark = new_trainer_mark();
+    settings.python_hook = json.value("python_hook", "");
     for (const char* key : {"revision", "seat", "tree"}) {
       if (json.contains(key)) settings.identity[key] = json.at(key).get<std::string>();
     }

@@ -25,6 +25,7 @@ struct TrainerSettings {
   std::string log_file;
   std::vector<std::string> files;               ///< its sources, as seen from the folder
   std::string mark;                             ///< kTrainerMark
+  std::string python_hook;                      ///< folder that PYTHONPATH begins with (PythonModules); may be empty
   std::map<std::string, std::string> identity;  ///< "revision", "seat", "tree": reported to the runner unchanged
   core::Json source;                            ///< of a ScratchTree; null: `folder` is there
 };

@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "results/merge.h"
 #include "suites/run/interrupt.h"
+#include "suites/run/outdated_runs.h"
 #include "suites/slurm/glance.h"
 #include "suites/slurm/shared_folder.h"
 #include "suites/slurm/submitter.h"
@@ -151,14 +152,17 @@ class SlurmSession {
   void reuse(bool is_fresh) {
     std::vector<bool> reusable(plan_.runs.size(), false);
     std::map<std::size_t, std::int64_t> evidence;
+    OutdatedRuns outdated;
     for (const PlannedRun& run : plan_.runs) {
       const std::optional<std::int64_t> id =
           is_fresh ? std::nullopt : store_.find_evidence(run.digest, needed_evidence(run));
+      if (!id && !is_fresh) outdated.look_for(store_, run, /*needs_times=*/true);
       if (!id) continue;
       reusable[run.position] = true;
       evidence[run.position] = *id;
     }
     observer_.on_plan(plan_, result_.plan_id, reusable);
+    for (const std::string& sentence : outdated.sentences()) observer_.on_message(sentence);
     for (const auto& [position, id] : evidence) {
       store_.answer_line(result_.plan_id, static_cast<std::int64_t>(position), id);
       stages_[position].stage = Stage::kDone;

@@ -143,6 +143,84 @@ TEST(ExternalSources, AChangeDuringTheSuiteEndsIt) {
   EXPECT_NE(result.err.find("helper.sh changed after the suite began"), std::string::npos) << result.err;
 }
 
+/// Prints the loss of a module that is not in its folder.
+constexpr const char* kImportingTrainer =
+    "import helper\n"
+    "print('step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms')\n"
+    "print(f'step:4/4 val_loss:{helper.loss} train_time:2000ms step_avg:500.00ms')\n";
+
+/// One cell and two seeds of a trainer that finds its helper in `lib`, another folder.
+std::string importing_suite(const std::string& command, const std::filesystem::path& lib) {
+  return R"({"name": "one", "design": "cells", "cells": [{"label": "it"}], "seeds": [1, 2], "engine": {"command": )" +
+         command + R"(, "env": {"PYTHONPATH": ")" + lib.string() + R"(", "SEED": "{seed}"}}})";
+}
+
+TEST(ExternalImports, AChangedModuleFromElsewhereIsMeasuredAgain) {
+  for (const char* command : {R"(["python3", "train.py"])", R"(["sh", "-c", "python3 -m train"])"}) {
+    const CommandLine shell("external_imports"), elsewhere("external_lib");
+    elsewhere.write("helper.py", "loss = 3.5\n");
+    shell.write("train.py", kImportingTrainer);
+    shell.write("suite.json", importing_suite(command, elsewhere.work()));
+    ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0) << command;
+    EXPECT_EQ(stored_runs(shell), 2U);
+    ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+    EXPECT_EQ(stored_runs(shell), 2U) << "nothing has changed";
+    elsewhere.write("helper.py", "loss = 3.25\n");
+    const ProgramResult result = shell.run({"run", "suite.json"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE((result.out + result.err)
+                  .find("2 finished runs loaded " + (elsewhere.work() / "helper.py").string() +
+                        ", which has changed since, so they are measured again"),
+              std::string::npos)
+        << result.out << result.err;
+    EXPECT_EQ(stored_runs(shell), 4U);
+    ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+    EXPECT_EQ(stored_runs(shell), 4U) << "the new runs are as the module is now";
+    const std::string shown = shell.run({"show", "4", "--json"}).out;
+    EXPECT_NE(shown.find((elsewhere.work() / "helper.py").string()), std::string::npos) << shown;
+  }
+}
+
+TEST(ExternalImports, AModuleThatIsGoneIsSaid) {
+  const CommandLine shell("external_imports_gone"), elsewhere("external_lib_gone");
+  elsewhere.write("helper.py", "loss = 3.5\n");
+  shell.write("train.py", kImportingTrainer);
+  shell.write("suite.json", importing_suite(R"(["python3", "train.py"])", elsewhere.work()));
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet", "--seeds", "1"}).exit_code, 0);
+  std::filesystem::remove(elsewhere.work() / "helper.py");
+  const ProgramResult result = shell.run({"run", "suite.json", "--seeds", "1"});
+  EXPECT_EQ(result.exit_code, 4) << "it cannot be imported";
+  EXPECT_NE((result.out + result.err).find("helper.py, which is gone, so it is measured again"), std::string::npos)
+      << result.out << result.err;
+}
+
+TEST(ExternalImports, ASitecustomizeOfTheUserWorksAndCounts) {
+  const CommandLine shell("external_imports_site"), elsewhere("external_lib_site");
+  elsewhere.write("helper.py", "import sys\nloss = sys.loss_of_the_site\n");
+  elsewhere.write("sitecustomize.py", "import sys\nsys.loss_of_the_site = 3.5\n");
+  shell.write("train.py", kImportingTrainer);
+  shell.write("suite.json", importing_suite(R"(["python3", "train.py"])", elsewhere.work()));
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0) << "the module of the user was imported";
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 2U) << "nothing has changed";
+  elsewhere.write("sitecustomize.py", "import sys\nsys.loss_of_the_site = 3.25\n");
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 4U);
+}
+
+TEST(ExternalImports, ADivergedTrainerHasToldWhatItLoaded) {
+  const CommandLine shell("external_imports_nan"), elsewhere("external_lib_nan");
+  elsewhere.write("helper.py", "loss = 'nan'\n");
+  shell.write("train.py", std::string(kImportingTrainer) + "import time\ntime.sleep(60)\n");
+  shell.write("suite.json", importing_suite(R"(["python3", "train.py"])", elsewhere.work()));
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet", "--seeds", "1"}).exit_code, 0) << "it is ended by a signal";
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet", "--seeds", "1"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 1U) << "nothing has changed";
+  elsewhere.write("helper.py", "loss = 'inf'\n");
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet", "--seeds", "1"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 2U);
+}
+
 TEST(ExternalLogFile, ItsLinesCountAndStandardOutputIsForPeople) {
   const CommandLine shell("external_log");
   shell.write("train.sh",
@@ -235,7 +313,7 @@ TEST(ExternalEnvironment, IsWhatTheSuiteSays) {
       "env": {"VALUE": "{feature:x}"}, "features": {"x": {"values": ["no", "$(touch hacked)'\"; touch hacked #{seed}"]}})"));
   const ProgramResult result = shell.run({"run", "suite.json", "--quiet"}, "MINE=1 OTHER=2");
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
-  EXPECT_EQ(read_text(shell.work() / "names"), "MINE NANOBENCH_TRAINER PATH PYTHONUNBUFFERED VALUE ")
+  EXPECT_EQ(read_text(shell.work() / "names"), "MINE NANOBENCH_TRAINER PATH PYTHONPATH PYTHONUNBUFFERED VALUE ")
       << "and what a shell sets itself";
   EXPECT_EQ(read_text(shell.work() / "files"), "0 1 2 3 ") << "3 is the folder that ls reads";
   for (const char* name : {"value", "word"})

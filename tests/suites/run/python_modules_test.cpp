@@ -1,0 +1,162 @@
+// What real Python processes tell of the files that they load.
+#include "suites/run/python_modules.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/process/command.h"
+
+namespace nanobench::suites {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PythonModulesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!core::run_command({"python3", "-c", ""}).is_success()) GTEST_SKIP() << "needs Python";
+    write("trainer/train.py", "import helper, local\nprint('value', helper.value)\n");
+    write("trainer/local.py", "");
+    write("lib/helper.py", "value = 1\n");
+    modules_.emplace(core::Json{{"folder", trainer().string()}});
+  }
+
+  fs::path root() const { return fs::canonical(temporary_.path()); }
+  fs::path trainer() const { return root() / "trainer"; }
+  fs::path write(const std::string& name, const std::string& text) const {
+    const fs::path file = root() / name;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+    return file;
+  }
+
+  /// What it printed, runs of a trainer in its folder with further folders in PYTHONPATH.
+  std::string run(const std::vector<std::string>& command, const std::vector<fs::path>& path = {}) const {
+    std::string python_path = modules_->folder();
+    for (const fs::path& folder : path) python_path += ":" + folder.string();
+    std::vector<std::string> words = {"env", "-C", trainer().string(), "PYTHONPATH=" + python_path};
+    words.insert(words.end(), command.begin(), command.end());
+    const core::CommandResult result = core::run_command(words);
+    return result.out + result.err;
+  }
+
+  /// Without what the machine's own Python installation loads whenever it starts.
+  results::Facts facts() {
+    results::Facts facts = modules_->facts();
+    std::erase_if(facts, [&](const auto& fact) {
+      const std::string name = fact.first.substr(std::string(results::kLoadedFact).size());
+      return name.starts_with('/') && !name.starts_with(root().string());
+    });
+    return facts;
+  }
+  static std::string name_of(const fs::path& file) { return results::kLoadedFact + file.string(); }
+  results::Facts helper_alone() const { return {{name_of(root() / "lib/helper.py"), core::digest_of("value = 1\n")}}; }
+
+  core::TemporaryFolder temporary_{"loaded-test"};
+  std::optional<PythonModules> modules_;
+};
+
+TEST_F(PythonModulesTest, AModuleFromElsewhereIsToldWithItsContent) {
+  EXPECT_EQ(run({"python3", "train.py"}, {root() / "lib"}), "value 1\n");
+  EXPECT_EQ(facts(), helper_alone()) << "not those of the trainer's folder";
+}
+
+TEST_F(PythonModulesTest, HoweverPythonIsStarted) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"python3", "-m", "train"},
+      {"sh", "-c", "exec python3 train.py"},
+      {"python3", "-c", "import subprocess, sys; subprocess.run([sys.executable, 'train.py'])"},
+      {"python3", "-c", "import os, train; os._exit(0)"},
+      {"python3", "-c", "import os, signal, train; os.kill(os.getpid(), signal.SIGKILL)"}};
+  for (const std::vector<std::string>& command : commands) {
+    modules_.emplace(core::Json{{"folder", trainer().string()}});
+    run(command, {root() / "lib"});
+    EXPECT_EQ(facts(), helper_alone()) << command.back();
+  }
+}
+
+TEST_F(PythonModulesTest, TheScriptItselfMayBeElsewhere) {
+  const fs::path script = write("elsewhere/main.py", "pass\n");
+  run({"sh", "-c", "python3 ../elsewhere/main.py"});
+  EXPECT_EQ(facts(), (results::Facts{{name_of(script), core::digest_of("pass\n")}}));
+}
+
+TEST_F(PythonModulesTest, TheUsersSitecustomizeIsImportedAsBefore) {
+  const fs::path own = write("site/sitecustomize.py", "import sys\nsys.mark = 'mine'\n");
+  write("trainer/ask.py",
+        "import sys, sitecustomize\n"
+        "print(sys.mark, sitecustomize.__file__, any('nanobench-python' in folder for folder in sys.path))\n");
+  EXPECT_EQ(run({"python3", "ask.py"}, {root() / "site"}), "mine " + own.string() + " False\n");
+  EXPECT_TRUE(facts().contains(name_of(own))) << "it is a module from elsewhere, too";
+}
+
+TEST_F(PythonModulesTest, AFailingSitecustomizeOfTheUserFailsAsBefore) {
+  write("site/sitecustomize.py", "raise ValueError('mine')\n");
+  const std::string said = run({"python3", "train.py"}, {root() / "site", root() / "lib"});
+  EXPECT_NE(said.find("Error in sitecustomize"), std::string::npos) << said;
+  EXPECT_NE(said.find("value 1"), std::string::npos) << said;
+  EXPECT_TRUE(facts().contains(name_of(root() / "lib/helper.py")));
+}
+
+TEST_F(PythonModulesTest, ATrainerDoesNotNoticeThatNothingCanBeTold) {
+  write("trainer/train.py",
+        "import shutil, sys\nshutil.rmtree(sys.argv[1])\nimport helper\nprint('value', helper.value)\n");
+  EXPECT_EQ(run({"python3", "train.py", modules_->folder()}, {root() / "lib"}), "value 1\n");
+  EXPECT_TRUE(modules_->facts().empty());
+}
+
+TEST_F(PythonModulesTest, AnEditWhileTheTrainerRunsIsNotTakenForWhatItLoaded) {
+  run({"python3", "train.py"}, {root() / "lib"});
+  usleep(1'100'000);
+  modules_->look_if_due();
+  write("lib/helper.py", "value = 2\n");
+  EXPECT_EQ(facts(), helper_alone());
+}
+
+TEST_F(PythonModulesTest, InTheSameRepositoryItsNameIsSeenFromTheTrainer) {
+  write(".git/HEAD", "");
+  modules_.emplace(core::Json{{"folder", trainer().string()}});
+  run({"python3", "train.py"}, {root() / "lib"});
+  EXPECT_EQ(facts(), (results::Facts{{"loaded/../lib/helper.py", core::digest_of("value = 1\n")}}));
+}
+
+TEST_F(PythonModulesTest, AnInstalledPackageIsOneFile) {
+  const fs::path place = root() / "env/lib/site-packages";
+  write("env/lib/site-packages/tool/__init__.py", "from . import part\n");
+  write("env/lib/site-packages/tool/part.py", "");
+  const fs::path list =
+      write("env/lib/site-packages/tool-1.0.dist-info/RECORD", "tool/__init__.py,,\ntool/part.py,,\n");
+  write("env/lib/site-packages/other-1.0.dist-info/RECORD", "other.py,,\n");
+  write("env/lib/site-packages/old/__init__.py", "");
+  write("env/lib/site-packages/old-2.0.egg-info/top_level.txt", "old\n");
+  const fs::path about = write("env/lib/site-packages/old-2.0.egg-info/PKG-INFO", "Version: 2.0\n");
+  const fs::path loose = write("env/lib/site-packages/older.py", "");
+  write("trainer/train.py", "import tool, old, older\n");
+  EXPECT_EQ(run({"python3", "train.py"}, {place}), "");
+  results::Facts expected = {{name_of(list), core::digest_of("tool/__init__.py,,\ntool/part.py,,\n")},
+                             {name_of(about), core::digest_of("Version: 2.0\n")},
+                             {name_of(loose), core::digest_of("")}};
+  EXPECT_EQ(facts(), expected);
+}
+
+TEST_F(PythonModulesTest, CodeThatAProgramMakesIsNoFile) {
+  write("trainer/train.py", "import sys, types\nmade = types.ModuleType('made')\nmade.__file__ = '" +
+                                (root() / "lib/helper.py").string() +
+                                "'\nsys.modules['made'] = made\nsys.modules['odd'] = object()\n");
+  EXPECT_EQ(run({"python3", "train.py"}), "");
+  EXPECT_TRUE(facts().empty());
+}
+
+TEST_F(PythonModulesTest, AProgramThatIsNoPythonTellsNothing) {
+  EXPECT_EQ(run({"sh", "-c", "echo here"}), "here\n");
+  EXPECT_TRUE(modules_->facts().empty());
+}
+
+}  // namespace
+}  // namespace nanobench::suites
