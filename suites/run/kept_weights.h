@@ -22,8 +22,8 @@ struct KeptWeights {
 
 /// Nothing without options.keep_weights, and for a run that trains nothing. Otherwise the run continues, unless all is
 /// to be run again, the newest run of the same digest that was interrupted, crashed or ran out of time or memory and
-/// left a whole checkpoint of the same configuration, with the metrics that are asked for: its folder becomes that of this run, with all files in it. Tells
-/// `observer` so, and of each file that cannot be used.
+/// left a whole checkpoint of the same configuration, with the metrics that are asked for: its folder becomes that of
+/// this run, with all files in it. Tells `observer` so, and of each file that cannot be used.
 KeptWeights keep_weights(const PlannedRun& run, std::int64_t run_id, const results::Store& store,
                          const RunnerOptions& options, RunnerObserver& observer);
 

@@ -61,9 +61,10 @@ TEST(Reproduction, IsSaidInOneSentence) {
   EXPECT_EQ(reproduction_report(reproduction).headline,
             "Reproduced: 2 training losses and 1 validation loss, all the same to the last bit.");
   reproduction.series[1] = compare_series("val/loss", {{1, 2.0}}, {{1, 2.25}});
-  EXPECT_EQ(reproduction_report(reproduction).headline,
-            "Not reproduced: other validation losses from step 1 on, by up to 0.250. Engine, configuration, data, seed, "
-            "threads and kind of machine are those of the stored run.");
+  EXPECT_EQ(
+      reproduction_report(reproduction).headline,
+      "Not reproduced: other validation losses from step 1 on, by up to 0.250. Engine, configuration, data, seed, "
+      "threads and kind of machine are those of the stored run.");
   reproduction.conditions = {{.key = "engine_version", .title = "engine", .stored = "a", .now = "b"}};
   const Document document = reproduction_report(reproduction);
   EXPECT_EQ(document.headline, "Not reproduced: other validation losses from step 1 on, by up to 0.250.");

@@ -15,7 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / "bin" / "nanobench"
 SUITES = HERE / "share" / "nanobench" / "suites"
 # Commands that train. Only for these is LibTorch downloaded; all others use the engine where LibTorch is here already.
-TRAINING = frozenset(("ablate", "calibrate", "evaluate", "gate", "hunt", "plan", "profile", "reproduce", "run", "train"))
+TRAINING = frozenset(
+    ("ablate", "calibrate", "evaluate", "gate", "hunt", "plan", "profile", "reproduce", "run", "train")
+)
 NO_TRAINING = frozenset(("-h", "--help", "--version"))
 
 
