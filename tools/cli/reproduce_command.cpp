@@ -35,7 +35,7 @@ struct ReproduceOptions {
 constexpr const char* kReproduceFooter =
     "Examples:\n"
     "  nanobench reproduce 12                      trains run 12 once more; stores nothing\n"
-    "  nanobench reproduce 12 --data shards:fineweb10B\n"
+    "  nanobench reproduce 12 --json | jq '.facts.is_same'\n"
     "\n"
     "Configuration, seed, threads and device are those of the stored run; the data is found by its digest. Exit "
     "codes:\n"
