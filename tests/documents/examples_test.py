@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 import tempfile
@@ -190,6 +191,9 @@ class World:
         self.must("nanobench baseline accept --suite speedrun_history --reason first >/dev/null")
         self.must("nanobench baseline save main --suite smoke_gate --out baseline.json")
         shutil.copy(self.root / "results.db", self.root / "filled.db")
+        with sqlite3.connect(self.root / "filled.db") as store:
+            select = "SELECT max(id) FROM runs WHERE suite = 'speedrun_history' AND outcome = 'completed'"
+            ((self.trained,),) = store.execute(select)
         self.must("nanobench calibrate smoke_gate --pairs 6 --quiet >/dev/null")
         shutil.copy(self.root / "results.db", self.root / "calibrated.db")
 
@@ -281,6 +285,7 @@ class Examples(unittest.TestCase):
         done = set()
         for example, place in all_examples().items():
             command = as_run(example).replace("1a2b3c", self.world.first)
+            command = command.replace("reproduce 12", f"reproduce {self.world.trained}")
             if command in done or any(command.startswith(beginning) for beginning in NOT_RUN):
                 continue
             done.add(command)
