@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
-#include "suites/embedded_files.h"
+#include "suites/run/embedded_files.h"
 
 namespace nanobench::suites {
 namespace {
