@@ -1,13 +1,14 @@
 #include "suites/run/python_modules.h"
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
-#include "suites/embedded_files.h"
+#include "suites/run/embedded_files.h"
 
 namespace nanobench::suites {
 namespace {
@@ -130,7 +131,10 @@ PythonModules::PythonModules(const core::Json& external)
   covered_ =
       external.contains("source") ? canonical_of(external.at("source").at("folder").get<std::string>()) : folder_;
   root_ = root_of(folder_);
-  core::write_file_atomically(hook_.path() / "sitecustomize.py", hook_text());
+  const fs::path hook = hook_.path() / "sitecustomize.py";
+  // Not synced to the disk, which would take longer than all else here: it is of no use after a power cut.
+  if (!(std::ofstream(hook, std::ios::binary) << hook_text()).flush())
+    throw core::Error(core::ErrorCode::kIo, "cannot write " + hook.string());
 }
 
 void PythonModules::look_if_due() {

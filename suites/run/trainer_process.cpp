@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -30,8 +31,11 @@ void on_runner_death(int /*number*/) {
   runner_is_gone = 1;
 }
 
-void end_with_the_runner(const std::string& mark) {
+/// `hook`: a folder of the runner's that nobody else would remove now; may be empty.
+void end_with_the_runner(const std::string& mark, const std::filesystem::path& hook) {
   kill_marked(mark);
+  std::error_code ignored;
+  if (hook.filename().string().starts_with("nanobench-")) std::filesystem::remove_all(hook, ignored);
   kill(0, SIGKILL);
 }
 
@@ -100,14 +104,15 @@ void set_adapter_signals() {
   prctl(PR_SET_PDEATHSIG, SIGUSR1);  // replaces SIGKILL, which the runner set: one of the two is always set
 }
 
-TrainerProcess::TrainerProcess(const TrainerSettings& settings) : mark_(settings.mark), child_(setup_of(settings)) {}
+TrainerProcess::TrainerProcess(const TrainerSettings& settings)
+    : mark_(settings.mark), hook_(settings.python_hook), child_(setup_of(settings)) {}
 
 core::ProcessExit TrainerProcess::wait(LogReader* reader, bool prints_on,
                                        const std::function<void(bool is_last)>& on_tick) {
   std::optional<core::ProcessExit> exit;
   while (!exit) {
     core::wait_readable({child_.pipe(0).get()}, kTrainerLook);
-    if (runner_is_gone != 0) end_with_the_runner(mark_);
+    if (runner_is_gone != 0) end_with_the_runner(mark_, hook_);
     exit = child_.poll_exit();  // before reading: everything that it wrote is then in the pipe
     read_some(reader, prints_on);
     if (!exit) on_tick(/*is_last=*/false);

@@ -59,6 +59,7 @@ class TrainerProcess {
   void read_some(LogReader* reader, bool prints_on);
 
   std::string mark_;
+  std::string hook_;
   core::ChildProcess child_;
   core::LineCutter lines_;
   std::string last_words_;
