@@ -196,7 +196,7 @@ TEST_F(SuiteProgressTest, FailuresAreCountedAndNamed) {
 TEST_F(SuiteProgressTest, LinesAreBrokenBetweenWords) {
   SuiteProgress progress = make(true);
   progress.on_message("a run in progress is made again, because its trainer was stopped when the terminal was closed");
-  EXPECT_NE(out_.find("because its trainer was stopped when\n  the terminal was closed"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("because its trainer was stopped when the\n  terminal was closed"), std::string::npos) << out_;
   plan_.matrix.cells[0].label = "a_rather_long_label_of_some_cell_of_a_suite";
   progress.on_run_started(plan_, plan_.runs[0], 1);
   record_.result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "the engine ended by itself"};
@@ -238,7 +238,7 @@ TEST_F(SuiteProgressTest, ReusedRunsTakeNoTime) {
   progress.on_plan(plan_, 1, {true, true});
   progress.on_run_finished(plan_, plan_.runs[0], record_, true);
   progress.on_run_finished(plan_, plan_.runs[1], record_, true);
-  EXPECT_NE(out_.find("2 are stored already and reused"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("2 are stored\n  already and reused"), std::string::npos) << out_;
   EXPECT_NE(out_.find("2 of 2 runs done"), std::string::npos) << out_;
 }
 

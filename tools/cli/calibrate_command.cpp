@@ -85,9 +85,7 @@ int print_calibration(const results::Store& store, const results::PlanRecord& pl
     break;
   }
   reports::Document document = reports::calibration_report(plan, machine, calibration, options.power);
-  const std::string suite = options.suite.empty() ? "SUITE" : shell_words({options.suite});
-  document.next = {
-      {.command = "gate " + suite + " --calibrated", .gain = "judges a change by these margins (docs/ci.md)"}};
+  document.next = {{.command = "gate SUITE --calibrated", .gain = "judges a change by these margins (docs/ci.md)"}};
   print(document, options.run.is_json, notes_of(options.run.has_notes));
   return core::kExitSuccess;
 }

@@ -247,7 +247,7 @@ void write(const reports::Document& document, Format format, const DocumentOptio
     return;
   }
   core::write_file_atomically(options.out, text);
-  tell_on_stderr("wrote " + options.out);
+  if (is_terminal(STDERR_FILENO)) tell_on_stderr("wrote " + options.out);
 }
 
 }  // namespace nanobench::tools
