@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sqlite3
 import subprocess
 import tempfile
@@ -132,6 +133,43 @@ class Evaluation(unittest.TestCase):
         single = json.loads(self.run_program("evaluate", str(file), "--task", "generated:60", "--json", "--quiet"))
         (row,) = single["tables"]["accuracy_generated"]
         self.assertAlmostEqual(row["accuracy"]["value"], sum(own[cell, seed].values()) / 60, places=12)
+
+    def write_byte_vocabulary(self, folder):
+        """A vocabulary of single bytes, in the form of GPT-2's files."""
+        seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+        unseen = [byte for byte in range(256) if byte not in seen]
+        signs = {byte: chr(byte) for byte in seen} | {byte: chr(256 + n) for n, byte in enumerate(unseen)}
+        folder.mkdir()
+        (folder / "encoder.json").write_text(json.dumps({sign: byte for byte, sign in signs.items()}))
+        (folder / "vocab.bpe").write_text("#version: 0.2\n")
+
+    def test_the_examples_of_help(self):
+        """As printed, at scale smoke: generated items, a file of llm.c, and HellaSwag's JSON lines."""
+        examples = re.findall(r"^  nanobench (.*?)(?: {2,}.*)?$", self.run_program("evaluate", "--help"), re.MULTILINE)
+        self.assertEqual(len(examples), 3)
+        first, of_llm_c, of_text = examples
+        run, generated = first.split(" && nanobench ")
+        self.run_program(*run.split(), "--scale", "smoke", "--seeds", "1", "--quiet")
+
+        def items(example):
+            document = json.loads(self.run_program(*example.split(), "--json", "--quiet"))
+            ((name, rows),) = [(key, rows) for key, rows in document["tables"].items() if key.startswith("accuracy_")][
+                :1
+            ]
+            return name, [row["items"] for row in rows]
+
+        self.assertEqual(items(generated), ("accuracy_generated", [400, 400]))
+        (cached,) = (self.folder / "nanobench" / "evaluations").glob("*.bin")
+        shutil.copy(cached, self.folder / "hellaswag_val.bin")
+        self.assertEqual(items(of_llm_c), ("accuracy_hellaswag_val", [400]))
+        weights = sorted(self.folder.glob("results.db.weights/run-*/*.safetensors"))[0]
+        shutil.copy(weights, self.folder / "model.safetensors")
+        lines = [{"ctx": f"Step {n} of", "label": n % 4, "endings": [" a", " b", " c", " d"]} for n in range(8)]
+        (self.folder / "hellaswag_val.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertIn("--vocabulary", self.run_program("evaluate", "--help"))
+        self.assertIn("vocabulary", self.run_program(*of_text.split(" --vocabulary")[0].split(), code=2))
+        self.write_byte_vocabulary(self.folder / "gpt2")
+        self.assertEqual(items(of_text), ("accuracy_hellaswag_val", [8]))
 
 
 if __name__ == "__main__":
