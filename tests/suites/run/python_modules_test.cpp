@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PythonModulesTest : public testing::Test {
+class PythonModulesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!core::run_command({"python3", "-c", ""}).is_success()) GTEST_SKIP() << "needs Python";
