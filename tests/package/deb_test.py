@@ -330,8 +330,10 @@ class Installed(unittest.TestCase):
         self.nanobench("run", suite, "--quiet")
         path, environment = json.loads(next(self.home.rglob("inherited.json")).read_text())
         self.assertEqual([folder for folder in path if "nanobench" in folder and str(self.root) in folder], [])
-        for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "LD_LIBRARY_PATH", "NANOBENCH_ENGINE"):
+        for name in ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "LD_LIBRARY_PATH", "NANOBENCH_ENGINE"):
             self.assertNotIn(name, environment)
+        # The folder whose module tells what Python loads, and none of the launcher's.
+        self.assertRegex(environment["PYTHONPATH"], r"^[^:]*/nanobench-python-[^:/]+$")
         self.assertEqual((environment["PATH"], environment["HOME"]), ("/usr/bin:/bin", str(self.home)))
 
     def test_the_systems_pip_downloads_into_the_cache(self):
