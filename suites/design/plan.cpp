@@ -16,6 +16,7 @@
 #include "results/metric.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
+#include "suites/design/run_data.h"
 #include "suites/design/wording.h"
 
 namespace nanobench::suites {
@@ -32,13 +33,13 @@ std::vector<std::size_t> shuffled(std::size_t count, core::SplitMix64& random) {
   return order;
 }
 
-TokenNeed need_of(const Matrix& matrix) {
+TokenNeed need_of_all(const Matrix& matrix) {
   TokenNeed need;
   for (const Cell& cell : matrix.cells) {
     if (cell.operation) continue;
-    const core::DataConfig& data = cell.config.data;
-    need.train_tokens = std::max(need.train_tokens, core::tokens_of_steps(data, cell.config.run.stop_after));
-    need.val_tokens = std::max(need.val_tokens, data.val_length() * (data.val_sequences + 1) + 1);
+    const TokenNeed of_cell = need_of(cell.config);
+    need.train_tokens = std::max(need.train_tokens, of_cell.train_tokens);
+    need.val_tokens = std::max(need.val_tokens, of_cell.val_tokens);
   }
   return need;
 }
@@ -90,9 +91,7 @@ core::RunSpec spec_of(const Plan& plan, const Cell& cell, std::uint64_t seed) {
     spec.metrics.insert(plan.suite.metrics.begin(), plan.suite.metrics.end());
     if (spec.metrics.contains(core::AskedMetric::kHealth)) spec.health_every = plan.suite.health_every;
   }
-  for (const auto& file : plan.data.train) spec.train_shards.push_back(file.string());
-  for (const auto& file : plan.data.val) spec.val_shards.push_back(file.string());
-  if (!spec.config.loss.prefix.empty() && plan.data.vocabulary) spec.vocabulary = plan.data.vocabulary->string();
+  use_data(spec, plan.data);
   if (!cell.operation) spec.evaluations = plan.matrix.evaluations;
   spec.mock = mock_settings(plan.suite, cell);
   if (!cell.external.is_null()) spec.external = external_settings(cell.external, seed);
@@ -343,7 +342,7 @@ core::DataSet prepare_data(const Suite& suite, Matrix& matrix, const std::filesy
   const bool trains =
       std::any_of(matrix.cells.begin(), matrix.cells.end(), [](const Cell& cell) { return !cell.operation; });
   if (!trains) return {.name = "none", .digest = "none"};
-  core::DataSet data = open_data(suite.data, need_of(matrix), cache_dir);
+  core::DataSet data = open_data(suite.data, need_of_all(matrix), cache_dir);
   fit_to_data(matrix, data, suite.data.kind == DataRequest::Kind::kShards);
   std::map<std::int64_t, std::optional<double>> floors;  // cached, because the oracle is slow
   for (Cell& cell : matrix.cells) {

@@ -9,9 +9,9 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/data/data_loader.h"
 #include "reports/stats/summary.h"
 #include "suites/design/data_source.h"
+#include "suites/design/run_data.h"
 #include "suites/run/engine_process.h"
 #include "suites/run/interrupt.h"
 #include "tools/cli/options.h"
@@ -175,13 +175,7 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
     throw Error(ErrorCode::kInvalidArgument, "the generated corpus has 257 tokens, but /model/vocab_size is " +
                                                  std::to_string(config.model.vocab_size) + "; " + remedy);
   }
-  const core::DataConfig& data = config.data;
-  const suites::TokenNeed need{.train_tokens = core::tokens_of_steps(data, config.run.stop_after),
-                               .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
-  const core::DataSet made = suites::open_data({}, need, cache_folder());
-  for (const fs::path& file : made.train) spec.train_shards.push_back(file.string());
-  for (const fs::path& file : made.val) spec.val_shards.push_back(file.string());
-  if (!config.loss.prefix.empty()) spec.vocabulary = made.vocabulary->string();
+  suites::use_data(spec, suites::open_data({}, suites::need_of(config), cache_folder()));
 }
 
 TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)

@@ -4,13 +4,12 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/data/data_loader.h"
 #include "reports/comparison/reproduction.h"
 #include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 #include "results/store.h"
-#include "suites/design/data_source.h"
+#include "suites/design/run_data.h"
 #include "tools/cli/engine_run.h"
 #include "tools/cli/options.h"
 #include "tools/cli/places.h"
@@ -82,10 +81,7 @@ std::optional<core::DataSet> cached_data(const std::string& digest) {
 }
 
 core::DataSet open_data_of(const core::TrainConfig& config, const std::string& text) {
-  const core::DataConfig& data = config.data;
-  const suites::TokenNeed need{.train_tokens = core::tokens_of_steps(data, config.run.stop_after),
-                               .val_tokens = data.val_length() * (data.val_sequences + 1) + 1};
-  return suites::open_data(suites::parse_data_request(text, "--data"), need, cache_folder());
+  return suites::open_data(suites::parse_data_request(text, "--data"), suites::need_of(config), cache_folder());
 }
 
 /// The data that the run was trained on. Throws Error{kNotFound} if they are not here.
@@ -117,10 +113,7 @@ core::RunSpec spec_of(const RunRecord& run, const core::Json& config, const std:
   spec.device = run.device.value_or(core::kCpuDevice);
   spec.kernels = run.kernels;
   if (run.mock) spec.mock = core::parse_json(*run.mock, "settings of the mock engine");
-  const core::DataSet data = data_of(run, spec.config, data_text);
-  for (const fs::path& file : data.train) spec.train_shards.push_back(file.string());
-  for (const fs::path& file : data.val) spec.val_shards.push_back(file.string());
-  if (!spec.config.loss.prefix.empty() && data.vocabulary) spec.vocabulary = data.vocabulary->string();
+  suites::use_data(spec, data_of(run, spec.config, data_text));
   return spec;
 }
 
