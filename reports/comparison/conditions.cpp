@@ -15,12 +15,6 @@
 
 namespace nanobench::reports {
 
-namespace {
-
-constexpr const char* kExternal = "external";  // number type of runs whose numbers we do not know
-
-}  // namespace
-
 bool Conditions::apply_to(const results::PlanRecord& plan) const {
   return plan.scale == scale && (trainer.empty() || suites::is_of_trainer(trainer, plan.suite));
 }
@@ -34,7 +28,7 @@ Conditions conditions_of(const suites::Plan& plan) {
   return {.scale = plan.suite.scale,
           .engine = results::engine_text(plan.engine.name, plan.suite.kernels),
           .hardware = plan.hardware,
-          .dtype = plan.suite.external ? kExternal : enum_name(plan.suite.dtype),
+          .dtype = plan.suite.external ? kOfTrainer : enum_name(plan.suite.dtype),
           .threads = plan.threads,
           .trainer = plan.suite.external ? plan.suite.name : ""};
 }
@@ -48,7 +42,7 @@ std::optional<Conditions> conditions_of(const results::Store& store, const resul
                       .hardware = run.hardware,
                       .dtype = run.dtype,
                       .threads = run.threads,
-                      .trainer = run.dtype == kExternal ? plan.suite : ""};
+                      .trainer = run.dtype == kOfTrainer ? plan.suite : ""};
   }
   return std::nullopt;
 }

@@ -14,6 +14,9 @@
 
 namespace nanobench::reports {
 
+/// What stands for the scale, data and number type of a trainer of the user's own, which have no names here.
+inline constexpr const char* kOfTrainer = "external";
+
 struct Conditions {
   std::string scale;
   std::string engine;    ///< with its kernels; any version

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
+#include "reports/comparison/conditions.h"
 #include "reports/comparison/settled_clocks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/effects/effects.h"
@@ -329,9 +330,8 @@ void add_copies_warning(Document& document, const std::vector<CellMeasures>& cel
   }
   if (most < 2) return;
   document.warnings.emplace_back(
-      "All runs of a cell have the same final loss, whatever their seed: the trainer does not use the seed, or prints "
-      "few "
-      "digits. Then they are copies of one run, and the verdicts on losses rest on that one.");
+      "All runs of a cell have the same final loss, whatever their seed. Either the trainer does not use the seed, and "
+      "these are copies of one run, on which the verdicts on losses rest; or it prints few digits.");
 }
 
 void add_peeking_warning(Document& document, const std::vector<int>& looks) {

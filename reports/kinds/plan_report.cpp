@@ -3,6 +3,7 @@
 
 #include "ablations/catalogue.h"
 #include "core/base/text.h"
+#include "reports/comparison/conditions.h"
 #include "reports/forecast/forecast.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "reports/comparison/comparison.h"
+#include "reports/comparison/conditions.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 #include "results/loaded_files.h"

@@ -23,9 +23,6 @@
 
 namespace nanobench::reports {
 
-/// What stands for the scale, data and number type of a trainer of the user's own, which have no names here.
-inline constexpr const char* kOfTrainer = "external";
-
 /// {"mean", "sd", "n"}
 core::OrderedJson json_of(const Summary& summary);
 /// {"low", "high"}, each null without an interval, added to `json`.

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "reports/comparison/conditions.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 #include "reports/watch/watch_text.h"

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "results/metric.h"
 #include "results/provenance.h"
 
@@ -222,9 +223,7 @@ std::optional<std::int64_t> PlanWatcher::plan_in_slurm(const Store& store) const
 
 WatchedRunner PlanWatcher::runner_of(const RunningRuns& running, double now_s) const {
   WatchedRunner runner;
-  std::vector<std::string> words = plan_->plan().argv;
-  std::erase(words, "--fresh");  // which would begin anew
-  runner.command = shell_words(words);
+  runner.command = shell_words(core::without_options(plan_->plan().argv, {}, {"--fresh"}));  // it would begin anew
   if (const WatchedLine* newest = plan_->newest()) {
     runner.owner = newest->run->owner;
     runner.silent_s = seconds_between(newest->run->heartbeat_at, now_s);

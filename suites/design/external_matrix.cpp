@@ -362,10 +362,11 @@ class ExternalMatrix {
   /// Copies of one run must not look like several.
   void note_unused_seeds() {
     if (suite_.seeds.size() < 2) return;
-    const bool has_seed = std::any_of(matrix_.cells.begin(), matrix_.cells.end(), [&](const Cell& cell) {
-      return external_settings(cell.external, 0) != external_settings(cell.external, 1);
-    });
-    if (has_seed) return;
+    const auto has_seed = [](const Cell& cell) {
+      const Json one = external_settings(cell.external, 0), other = external_settings(cell.external, 1);
+      return one.at("command") != other.at("command") || one.at("env") != other.at("env");
+    };
+    if (std::any_of(matrix_.cells.begin(), matrix_.cells.end(), has_seed)) return;
     note({core::MessageKind::kNote, "",
           "neither the command nor its environment has {seed}, so the runs of a cell differ only by what the trainer "
           "draws itself; one that draws the same numbers each time makes copies of one run, which prove nothing"});

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 #include "suites/run/embedded_files.h"
 
 namespace nanobench::suites {
@@ -31,11 +32,9 @@ std::string_view hook_text() {
   throw core::Error(core::ErrorCode::kInternal, "no embedded file " + std::string(kHook));
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
-    lines.push_back(text.substr(begin, end - begin));
-  return lines;
+/// A process may be writing the last line.
+std::vector<std::string_view> complete_lines(std::string_view text) {
+  return split_lines(text.substr(0, text.rfind('\n') + 1));
 }
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -71,11 +70,11 @@ std::string listed_path(std::string_view line) {
 bool take_files(const fs::path& about, const fs::path& list, std::set<std::string>& files) {
   const std::size_t before = files.size();
   if (const std::optional<std::string> text = core::read_beginning(list, kMaxListBytes)) {
-    for (const std::string_view line : lines_of(*text)) files.erase(listed_path(line));
+    for (const std::string_view line : complete_lines(*text)) files.erase(listed_path(line));
     return files.size() < before;
   }
   const std::string modules = core::read_beginning(about / "top_level.txt", kMaxListBytes).value_or("");
-  for (const std::string_view line : lines_of(modules)) {
+  for (const std::string_view line : complete_lines(modules)) {
     const std::string module(line);
     std::erase_if(files, [&](const std::string& file) {
       return !module.empty() && file.starts_with(module) && file.find_first_of("./", 0) == module.size();
@@ -150,7 +149,7 @@ void PythonModules::look() {
     if (error || (read_.size() >= kMaxProcesses && !read_.contains(report))) continue;
     if (std::exchange(read_[report], size) == size) continue;
     const std::string text = core::read_beginning(report, kMaxReportBytes).value_or("");
-    for (const std::string_view line : lines_of(text)) take(std::string(line));
+    for (const std::string_view line : complete_lines(text)) take(std::string(line));
   }
 }
 

@@ -182,13 +182,13 @@ class BisectRun {
 
  private:
   void tell_interruption(const results::Store& store) const {
-    const std::vector<std::string> words(session_.argv.begin() + 1, session_.argv.end());
     tell_on_stderr("interrupted: " + counted(static_cast<std::int64_t>(result_.steps.size()), "commit") + " of " +
                    std::to_string(result_.commits.size()) + " are judged, and their runs are kept in " +
                    store.file().string() + "; a run in progress is made again");
-    write_to_stderr("continue: " + program_name() + " " + shell_words(words) + "\n");
+    write_to_stderr("continue: " + command_to_continue(session_.argv) + "\n");
     write_to_stderr("look at it: " + program_name() + " report\n");
   }
+
   void find_commits(const suites::Suite& suite) {
     const fs::path& folder = folder_;
     result_.suite = suite.name;

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/hardware/processors.h"
+#include "core/process/command.h"
 #include "reports/comparison/comparison.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
@@ -376,16 +377,10 @@ reports::Document finished_report(const results::Store& store, const results::Pl
 
 }  // namespace
 
-namespace {
-
-/// The command that made the plan; with `--fresh` it would begin anew.
-std::string command_to_continue(const results::PlanRecord& plan) {
-  std::vector<std::string> words(plan.argv.begin() + (plan.argv.empty() ? 0 : 1), plan.argv.end());
-  std::erase(words, "--fresh");
-  return words.empty() ? "" : program_name() + " " + shell_words(words);
+std::string command_to_continue(const std::vector<std::string>& argv) {
+  if (argv.size() < 2) return "";
+  return program_name() + " " + shell_words(core::without_options({argv.begin() + 1, argv.end()}, {}, {"--fresh"}));
 }
-
-}  // namespace
 
 int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids) {
   std::int64_t finished = 0, all = 0;
@@ -399,7 +394,7 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
   tell_on_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
                  " are finished and kept in " + store.file().string() + "; a run in progress " +
                  (has_weights ? "continues from its checkpoint" : "is made again"));
-  if (const std::string command = command_to_continue(store.plan(plan_ids.back())); !command.empty())
+  if (const std::string command = command_to_continue(store.plan(plan_ids.back()).argv); !command.empty())
     write_to_stderr("continue: " + command + "\n");
   write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) + "\n");
   return core::kExitInterrupted;

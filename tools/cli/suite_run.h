@@ -105,6 +105,9 @@ std::unique_ptr<results::Store> stored_results(const std::string& database);
 /// The same for prices only (reports::suite_price): a database that cannot be read is none.
 std::unique_ptr<results::Store> stored_prices(const std::string& database);
 
+/// The command again, without `--fresh`, which would begin anew; empty if it is not known.
+std::string command_to_continue(const std::vector<std::string>& argv);
+
 /// Says in three lines on standard error what interrupted plans keep, how they continue, and how to look at the last
 /// one. Returns the exit code. REQUIRES a plan.
 int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids);
