@@ -9,7 +9,9 @@
 namespace nanobench::core::cuda {
 namespace {
 
-constexpr int kThreads = 1024;  // two blocks fill a multiprocessor, and two rows of 50304 its shared memory
+/// Two blocks share a multiprocessor, because two rows of 50304 fill its shared memory. 640 threads need ten rounds for
+/// such a row, the last of which is nearly full, and leave each thread 48 registers.
+constexpr int kThreads = 640;
 constexpr int kSharedSums = kThreads / kWarp;
 /// Max bytes of a cached row: every device since sm_80 offers a block 99 KiB, including the warps' sums.
 constexpr std::int64_t kMaxCached = 99 * 1024 - kSharedSums * static_cast<int>(sizeof(float));
@@ -21,8 +23,9 @@ constexpr std::int64_t cached_bytes(std::int64_t vocabulary) {
 }
 static_assert(cached_bytes<bf16>(50304) <= kMaxCached);
 
+constexpr float kLog2E = 1.44269504f;
+
 __device__ inline float exponential(float x) {
-  constexpr float kLog2E = 1.44269504f;
   return exp2_fast(x * kLog2E);
 }
 
@@ -57,7 +60,7 @@ struct Capped {
   float squash;  ///< tanh of logit / cap; 0 without a cap; in a rounded loss the rounded sigmoid of 2 logit / cap
 };
 
-__device__ inline bool is_rounded_loss(const CrossEntropyOptions& options) {
+__host__ __device__ inline bool is_rounded_loss(const CrossEntropyOptions& options) {
   return options.rounding != CrossEntropyRounding::kNone;
 }
 
@@ -75,7 +78,7 @@ __device__ inline Capped capped_of(float logit, const CrossEntropyOptions& optio
   return {options.rounds_capped ? rounded(value) : value, tanh};
 }
 
-/// The max capped logit, and the sum of exponentials of all logits relative to it.
+/// The max capped logit, or a bound of it, and the sum of exponentials of all logits relative to it.
 struct Softmax {
   float most, sum;
 };
@@ -88,35 +91,6 @@ __device__ inline float block_max(float x, float* shared) {
   __syncthreads();
   for (int warp = 0; warp < kThreads / kWarp; ++warp) x = fmaxf(x, shared[warp]);
   return x;
-}
-
-/// First pass; leaves the row in `cache` unless that is null.
-template <class Logit>
-__device__ inline Softmax softmax_of(const Row<Logit>& row, Logit* cache, const CrossEntropyOptions& options,
-                                     float inverse_cap) {
-  __shared__ float shared[kSharedSums];
-  Softmax own{-FLT_MAX, 0.0f};
-  const std::int64_t vectors = row.vectors();
-  for (std::int64_t vector = threadIdx.x; vector < vectors; vector += kThreads) {
-    const std::int64_t begin = row.begin(vector);
-    Floats8 x = row.load(begin);
-    if (cache != nullptr) store8(cache + vector * kVector, x);
-    float most = own.most;
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) x.at[i] = capped_of(x.at[i], options, inverse_cap).value;
-    if (!row.has_all(begin)) {
-      for (int i = 0; i < kVector; ++i)
-        if (!row.has(begin + i)) x.at[i] = -INFINITY;
-    }
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) most = fmaxf(most, x.at[i]);
-    float sum = own.sum * exponential(own.most - most);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) sum += exponential(x.at[i] - most);
-    own = {most, sum};
-  }
-  const float most = block_max(own.most, shared);
-  return {most, block_sum<kThreads>(own.sum * exponential(own.most - most), shared)};
 }
 
 __device__ inline void store_gradient(fp8_e5m2* to, float x, float scale) {
@@ -149,61 +123,174 @@ __device__ inline float rounded_gradient(float log_share, bool is_target, float 
   return rounded(gradient / (0.5f * options.cap)) * options.factor * options.logit_scale;
 }
 
-/// Second pass over one vector of the row.
-template <class Gradient>
-__device__ inline Floats8 gradient_of(Floats8 x, std::int64_t begin, std::int64_t target, const Softmax& softmax,
-                                      const CrossEntropyOptions& options, float inverse_cap) {
-  const float share = 1.0f / softmax.sum, log_sum = logf(softmax.sum);
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    const Capped capped = capped_of(x.at[i], options, inverse_cap);
-    if (is_rounded_loss(options)) {
-      x.at[i] = rounded_gradient(capped.value - softmax.most - log_sum, begin + i == target, capped.squash, options);
-      continue;
-    }
-    float gradient = exponential(capped.value - softmax.most) * share;
-    if (begin + i == target) gradient -= 1.0f;
-    gradient *= options.factor * options.logit_scale;
-    if (options.cap > 0.0f) {
-      if (options.rounds_capped) gradient = rounded(gradient);
-      gradient *= 1.0f - capped.squash * capped.squash;  // in either form
-    }
-    x.at[i] = options.rounds_logits ? rounded(gradient) : gradient;
-  }
-  return x;
-}
-
+/// Any form of the loss. Both forms are used by the kernel alike: `add` in the first pass, `gradient` in the second.
 template <class Logit, class Gradient>
+class AnyLoss {
+ public:
+  AnyLoss(const CrossEntropyOptions& options)
+      : options_(options), inverse_cap_(options.cap > 0.0f ? 1.0f / options.cap : 0.0f) {}
+
+  __device__ Softmax empty() const { return {-FLT_MAX, 0.0f}; }
+  __device__ float relative(float logit, const Softmax& softmax) const {
+    return capped_of(logit, options_, inverse_cap_).value - softmax.most;
+  }
+  __device__ void add(Softmax& own, const Row<Logit>& row, std::int64_t begin, Floats8 x) const {
+    float most = own.most;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) x.at[i] = capped_of(x.at[i], options_, inverse_cap_).value;
+    if (!row.has_all(begin)) {
+      for (int i = 0; i < kVector; ++i)
+        if (!row.has(begin + i)) x.at[i] = -INFINITY;
+    }
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) most = fmaxf(most, x.at[i]);
+    float sum = own.sum * exponential(own.most - most);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) sum += exponential(x.at[i] - most);
+    own = {most, sum};
+  }
+  __device__ Softmax of_block(const Softmax& own, float* shared) const {
+    const float most = block_max(own.most, shared);
+    return {most, block_sum<kThreads>(own.sum * exponential(own.most - most), shared)};
+  }
+  __device__ float loss(float right, const Softmax& softmax) const {
+    const float loss = logf(softmax.sum) - right;
+    return options_.rounding == CrossEntropyRounding::kAll ? rounded(loss) : loss;
+  }
+  __device__ Floats8 gradient(Floats8 x, std::int64_t begin, std::int64_t target, const Softmax& softmax) const {
+    const float share = 1.0f / softmax.sum, log_sum = logf(softmax.sum);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const Capped capped = capped_of(x.at[i], options_, inverse_cap_);
+      if (is_rounded_loss(options_)) {
+        x.at[i] = rounded_gradient(capped.value - softmax.most - log_sum, begin + i == target, capped.squash, options_);
+        continue;
+      }
+      float gradient = exponential(capped.value - softmax.most) * share;
+      if (begin + i == target) gradient -= 1.0f;
+      gradient *= options_.factor * options_.logit_scale;
+      if (options_.cap > 0.0f) {
+        if (options_.rounds_capped) gradient = rounded(gradient);
+        gradient *= 1.0f - capped.squash * capped.squash;  // in either form
+      }
+      x.at[i] = options_.rounds_logits ? rounded(gradient) : gradient;
+    }
+    return x;
+  }
+
+ private:
+  CrossEntropyOptions options_;
+  float inverse_cap_;
+};
+
+/// A cap bounds the logits, so their max need not be known: exponentials are relative to the bound. With
+/// s = 1 / (1 + exp(2 logit / cap)), capped = bound - 2 cap s in both forms, and d capped / d logit = 4 s (1 - s). A
+/// logit takes three instructions of the special-function unit a pass, where tanhf and an exponential take about five.
+template <class Logit, class Gradient, bool kRoundsCapped>
+class BoundedLoss {
+ public:
+  BoundedLoss(const CrossEntropyOptions& options)
+      : slope_(2.0f * kLog2E * options.logit_scale / options.cap),
+        bound_(options.is_sigmoid ? 2.0f * options.cap : options.cap),
+        twice_cap_(2.0f * options.cap),
+        factor_(options.factor * options.logit_scale),
+        rounds_logits_(options.rounds_logits) {}
+
+  /// exp(-2 cap) for all of a row must not vanish.
+  static bool fits(const CrossEntropyOptions& options) {
+    return options.cap > 0.0f && options.cap <= 40.0f && !is_rounded_loss(options) &&
+           options.rounds_capped == kRoundsCapped;
+  }
+
+  __device__ Softmax empty() const { return {bound_, 0.0f}; }
+  __device__ float relative(float logit, const Softmax&) const { return below_bound(complement(logit)); }
+  __device__ void add(Softmax& own, const Row<Logit>& row, std::int64_t begin, const Floats8& x) const {
+    const bool has_all = row.has_all(begin);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const float share = exponential(below_bound(complement(x.at[i])));
+      if (has_all || row.has(begin + i)) own.sum += share;
+    }
+  }
+  __device__ Softmax of_block(const Softmax& own, float* shared) const {
+    return {own.most, block_sum<kThreads>(own.sum, shared)};
+  }
+  __device__ float loss(float right, const Softmax& softmax) const {
+    return logf(softmax.sum) - right;
+  }
+  __device__ Floats8 gradient(Floats8 x, std::int64_t begin, std::int64_t target, const Softmax& softmax) const {
+    const float share = factor_ / softmax.sum;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      const float s = complement(x.at[i]);
+      float gradient = exponential(below_bound(s)) * share;
+      if (begin + i == target) gradient -= factor_;
+      if (kRoundsCapped) gradient = rounded(gradient);
+      gradient *= 4.0f * (s - s * s);
+      x.at[i] = kStoresBfloat16 || !rounds_logits_ ? gradient : rounded(gradient);
+    }
+    return x;
+  }
+
+ private:
+  static constexpr bool kReadsBfloat16 = std::is_same_v<Logit, bf16>;
+  static constexpr bool kStoresBfloat16 = std::is_same_v<Gradient, bf16>;  // which rounds anyway
+
+  __device__ float complement(float logit) const {
+    if (!kReadsBfloat16 && rounds_logits_) logit = rounded(logit);
+    return reciprocal_fast(1.0f + exp2_fast(logit * slope_));
+  }
+  __device__ float below_bound(float s) const {
+    return kRoundsCapped ? rounded(bound_ - twice_cap_ * s) - bound_ : -twice_cap_ * s;
+  }
+
+  float slope_, bound_, twice_cap_, factor_;
+  bool rounds_logits_;
+};
+
+template <class Logit, class Gradient, class Loss>
 __global__ void __launch_bounds__(kThreads, 2)
-    loss_of_rows(LogitsShape shape, const Logit* logits, const std::int64_t* targets, CrossEntropyOptions options,
-                 float* losses, Gradient* gradient, bool caches) {
+    loss_of_rows(LogitsShape shape, const Logit* logits, const std::int64_t* targets, Loss loss, float* losses,
+                 Gradient* gradient, float e5m2_scale, bool caches) {
   NB_DYNAMIC_SHARED(memory);
+  __shared__ float shared[kSharedSums];
   Logit* const cache = caches ? reinterpret_cast<Logit*>(memory) : nullptr;
   const std::int64_t index = blockIdx.x, target = targets[index];
   const Row<Logit> row(logits + index * shape.logits_stride, shape.vocabulary);
-  const float inverse_cap = options.cap > 0.0f ? 1.0f / options.cap : 0.0f;
-  // Must precede any thread's write of a gradient over it.
-  const float right = capped_of(load1(row.data + target), options, inverse_cap).value;
-  const Softmax softmax = softmax_of(row, cache, options, inverse_cap);
-  if (threadIdx.x == 0) {
-    const float loss = logf(softmax.sum) + (softmax.most - right);
-    losses[index] = options.rounding == CrossEntropyRounding::kAll ? rounded(loss) : loss;
+  const float right = load1(row.data + target);  // before any thread writes a gradient over it
+  const std::int64_t vectors = row.vectors();
+  Softmax own = loss.empty();
+  for (std::int64_t vector = threadIdx.x; vector < vectors; vector += kThreads) {
+    const Floats8 x = row.load(row.begin(vector));
+    if (caches) store8(cache + vector * kVector, x);
+    loss.add(own, row, row.begin(vector), x);
   }
+  const Softmax softmax = loss.of_block(own, shared);
+  if (threadIdx.x == 0) losses[index] = loss.loss(loss.relative(right, softmax), softmax);
   if (gradient == nullptr) return;
   Gradient* const to = gradient + index * shape.gradient_stride;
-  const std::int64_t vectors = row.vectors();
   for (std::int64_t vector = threadIdx.x; vector < vectors; vector += kThreads) {
     const std::int64_t begin = row.begin(vector);
     const Floats8 x = caches ? load8(cache + vector * kVector) : row.load(begin);  // what this thread wrote
-    const Floats8 d = gradient_of<Gradient>(x, begin, target, softmax, options, inverse_cap);
+    const Floats8 d = loss.gradient(x, begin, target, softmax);
     constexpr std::uintptr_t kAlignment = sizeof(Gradient) == 1 ? 8 : 16;
     if (row.has_all(begin) && reinterpret_cast<std::uintptr_t>(to + begin) % kAlignment == 0) {
-      store_gradients(to + begin, d, options.e5m2_scale);
+      store_gradients(to + begin, d, e5m2_scale);
       continue;
     }
     for (int i = 0; i < kVector; ++i)
-      if (row.has(begin + i)) store_gradient(to + begin + i, d.at[i], options.e5m2_scale);
+      if (row.has(begin + i)) store_gradient(to + begin + i, d.at[i], e5m2_scale);
   }
+}
+
+/// Calls body with the cheapest form of the loss that computes it.
+template <class Logit, class Gradient, class Body>
+void with_loss(const CrossEntropyOptions& options, const Body& body) {
+  using Bounded = BoundedLoss<Logit, Gradient, false>;
+  using RoundedBounded = BoundedLoss<Logit, Gradient, true>;
+  if (Bounded::fits(options)) return body(Bounded(options));
+  if (RoundedBounded::fits(options)) return body(RoundedBounded(options));
+  body(AnyLoss<Logit, Gradient>(options));
 }
 
 }  // namespace
@@ -218,9 +305,12 @@ void cross_entropy_rows(const LogitsShape& shape, const Logit* logits, const std
   if (std::is_same_v<Logit, bf16>) complete.rounds_logits = true;  // their gradient, before e5m2 too
   const std::int64_t bytes = cached_bytes<Logit>(shape.vocabulary);
   const bool caches = gradient != nullptr && bytes <= kMaxCached;
-  NB_LAUNCH((loss_of_rows<Logit, Gradient>), dim3(static_cast<unsigned>(shape.rows)), dim3(kThreads),
-            caches ? static_cast<std::size_t>(bytes) : 0, stream, shape, logits, targets, complete, losses, gradient,
-            caches);
+  with_loss<Logit, Gradient>(complete, [&](const auto& loss) {
+    using Loss = std::decay_t<decltype(loss)>;
+    NB_LAUNCH((loss_of_rows<Logit, Gradient, Loss>), dim3(static_cast<unsigned>(shape.rows)), dim3(kThreads),
+              caches ? static_cast<std::size_t>(bytes) : 0, stream, shape, logits, targets, loss, losses, gradient,
+              complete.e5m2_scale, caches);
+  });
 }
 
 template void cross_entropy_rows(const LogitsShape&, const bf16*, const std::int64_t*, const CrossEntropyOptions&,

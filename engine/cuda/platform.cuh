@@ -15,7 +15,7 @@
 ///   is_taken(condition)                               the condition of a branch that a warp is to take as one; a GPU
 ///   only
 ///                                                     tests it, the emulation counts the warps that part there
-///   exp2_fast(x), log2_fast(x)                        the approximate instructions; exp2_fast(-inf) = 0
+///   exp2_fast(x), log2_fast(x), reciprocal_fast(x)    the approximate instructions; exp2_fast(-inf) = 0
 ///   NB_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)
 ///
 /// A whole warp executes ldmatrix, mma_bf16 and is_taken together. A kernel name with commas needs parentheses:

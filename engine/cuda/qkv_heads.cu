@@ -10,6 +10,10 @@ namespace nanobench::core::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kBackwardBlocks = 3;  ///< of the backward pass, on a multiprocessor
+/// Blocks of the backward pass: two full waves on a GPU of 132 multiprocessors.
+constexpr std::int64_t kMaxBackwardBlocks = 2 * kBackwardBlocks * 132;
+static_assert(kMaxBackwardBlocks <= kPartialBlocks);
 
 /// A lane's pairs: numbers j and j + E / 2 of a head, eight neighbouring j.
 struct Pairs {
@@ -231,7 +235,7 @@ __device__ inline void value_gradients(const QkvHeadsOptions& options, const Qkv
 }
 
 template <int kLanes>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
     backward_heads(QkvHeadsShape shape, QkvProjections in, QkvHeadsOptions options, QkvHeadsGradients g) {
   __shared__ float shared[kThreads / kWarp];
   const std::int64_t dim = shape.head_dim, kv_heads = shape.kv_heads;
@@ -311,7 +315,7 @@ void qkv_heads_backward(const QkvHeadsShape& shape, const QkvProjections& in, co
   if (shape.length <= 0) return;
   with_lanes(shape.head_dim, [&](auto lanes) {
     constexpr int kLanes = decltype(lanes)::value;
-    const std::int64_t blocks = std::min(kPartialBlocks, blocks_of(shape, kLanes));
+    const std::int64_t blocks = std::min(kMaxBackwardBlocks, blocks_of(shape, kLanes));
     NB_LAUNCH(backward_heads<kLanes>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0, stream, shape, in,
               options, gradients);
     if (gradients.value_weights == nullptr || options.blend == HeadValueBlend::kNone) return;

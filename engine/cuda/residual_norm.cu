@@ -10,6 +10,10 @@ namespace nanobench::core::cuda {
 namespace {
 
 constexpr int kWarps = 4;  // rows of a block at a time
+/// Blocks of the backward pass on a multiprocessor. With 8, all kPartialBlocks of them are resident at once on a GPU of
+/// 132 multiprocessors; with fewer, a second wave would leave most of it idle. Longer rows need more registers.
+template <int kVectors>
+constexpr int kBackwardBlocks = kVectors <= 3 ? 8 : 5;
 
 /// a, b and w.
 struct Weights {
@@ -137,7 +141,7 @@ __device__ inline void store_gradients(const ResidualGradients& g, const Weights
 
 /// Partial sums of the three scalars: workspace[i * blocks + block].
 template <int kVectors>
-__global__ void __launch_bounds__(kWarps* kWarp)
+__global__ void __launch_bounds__(kWarps* kWarp, kBackwardBlocks<kVectors>)
     backward_rows(ResidualShape shape, DeviceResidualBlend blend, ResidualGradients g, bool sums_weights) {
   __shared__ float shared[kWarps];
   const Weights weights = weights_of(blend);

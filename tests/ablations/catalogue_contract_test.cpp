@@ -19,7 +19,7 @@ TEST(CatalogueContract, HoldsTheRecordsAndScalesThatAreNamedInTheDesign) {
   for (int number = 1; number <= 21; ++number) {
     EXPECT_TRUE(embedded_catalogue().has_record("record" + std::to_string(number)));
   }
-  for (const char* scale : {"smoke", "nano", "mini", "official_short", "official"}) {
+  for (const char* scale : {"smoke", "nano", "mini", "official_brief", "official_short", "official"}) {
     EXPECT_TRUE(embedded_catalogue().has_scale(scale)) << scale;
   }
   EXPECT_TRUE(embedded_catalogue().has_record("record21b"));

@@ -86,7 +86,7 @@ class WithGpu(Machine):
         self.assertEqual(result.step("parity", "pair/record17/float32")["numbers"]["gpu_to_cpu"], 0.0)
         self.assertEqual(result.step("micro", "gpu")["rows"][0]["GFLOP/s"], 10.0)
         self.assertEqual(result.step("history", "speedrun_history")["rows"][1]["step_ms"], 900.0)
-        self.assertEqual(result.step("history", "speedrun_history")["numbers"]["scale"], "official_short")
+        self.assertEqual(result.step("history", "speedrun_history")["numbers"]["scale"], "official_brief")
         # 100 ms a step against half of its tokens/s.
         side = result.step("side_by_side", "train")
         self.assertEqual((side["numbers"]["median"], side["numbers"]["n"], side["numbers"]["spread"]), (2.0, 2, 0.0))
@@ -101,10 +101,13 @@ class WithGpu(Machine):
         log = (self.folder / "result.logs/side_by_side.log").read_text()
         for words in ("--device cuda", "--dtype bfloat16", "--attention flex", "--mode compile", "--seq 65536"):
             self.assertIn(words, log)
-        for step, setting in (("train_warpgroup", "attention_products=warpgroup"), ("train_graph", "step_graph=on")):
-            self.assertIn(f"--set {setting}", log)
-            self.assertIn(f"nanobench-train {setting}", result.step("side_by_side", step)["numbers"]["sides"])
-        self.assertEqual(log.count("--set"), 2, "the record as it is has none")
+        variants = {"train_warpgroup": "attention_products=warpgroup"}
+        variants["train_warpgroup_graph"] = "attention_products=warpgroup step_graph=on"
+        for step, settings in variants.items():
+            for setting in settings.split():
+                self.assertIn(f"--set {setting}", log)
+            self.assertIn(f"nanobench-train {settings};", result.step("side_by_side", step)["numbers"]["sides"])
+        self.assertEqual(log.count("--set"), 3, "the record as it is has none")
 
     def test_what_this_gpu_has_not_is_not_run(self):
         result = self.check("--parts", "side_by_side", "--pairs", "1", fake="no_warpgroups")

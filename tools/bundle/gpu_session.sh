@@ -6,7 +6,7 @@
 #
 #   1  is it right: programs and driver, tests of the kernels, golden cases, GPU against CPU               560 s
 #   2  is it fast: each kernel beside the libraries', whole steps beside PyTorch's compiled FlexAttention  560 s
-#   3  does it answer: the history of records at scale official_short, continued by the same call          380 s
+#   3  does it answer: the history of records at scale official_brief, continued by the same call          380 s
 set -eu
 usage() {
   sed -n 's/^#   gpu_session/usage: gpu_session/p' "$0" >&2

@@ -359,7 +359,7 @@ void add_ablate_command(CLI::App& app, Session& session) {
   add_request_options(*command, options->request);
   add_trainer_options(*command, options->request.trainer);
   add_suite_settings(*command, options->settings);
-  command->get_option("--scale")->description("smoke, nano (default), mini, official_short, official");
+  command->get_option("--scale")->description("smoke, nano (default), mini, official_brief, official_short, official");
   command->get_option("--threads")->description("Threads of a run (default: all cores)");
   command->add_flag("--dry-run", options->is_dry, "Print the cells and their contrasts; train nothing");
   command->add_option("--save", options->save, "Write the suite to a file (complete or not at all)")->type_name("FILE");

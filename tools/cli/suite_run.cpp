@@ -147,7 +147,7 @@ suites::Matrix matrix_of(const suites::Suite& suite, const std::string& catalogu
 void add_suite_settings(CLI::App& command, SuiteSettings& settings) {
   command
       .add_option("--scale", settings.scale,
-                  "Scale in place of the suite's: smoke, nano, mini, official_short, official")
+                  "Scale in place of the suite's: smoke, nano, mini, official_brief, official_short, official")
       ->type_name("NAME");
   command
       .add_option("--seeds", settings.seeds, "Number of seeds (3 means 1, 2 and 3), or a list (4,7; a single seed: 5,)")

@@ -1,6 +1,7 @@
 #include "engine/cuda/cross_entropy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/cuda/partial_sums.h"
 #include "kernel_numbers.h"
@@ -123,18 +124,24 @@ class CrossEntropy : public ::testing::TestWithParam<Case> {
     const Case& c = GetParam();
     const Doubles all = gradient.values(), all_losses = losses.values();
     const std::vector<bool> untouched = gradient.untouched();
-    for (std::size_t i = 0; i < c.rows; ++i) {
+    std::vector<Doubles> gradients(c.rows);
+    Doubles row_losses(c.rows);
+    in_parallel(c.rows, [&](std::size_t i) {
       const auto target = static_cast<std::size_t>(targets_[i]);
+      gradients[i] = reference.gradient(row(i), target);
+      row_losses[i] = reference.loss(row(i), target);
+    });
+    for (std::size_t i = 0; i < c.rows; ++i) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(i * c.stride);
       const Doubles got(first, first + static_cast<std::ptrdiff_t>(c.vocabulary));
-      Doubles want = reference.gradient(row(i), target);
+      Doubles want = std::move(gradients[i]);
       if (sizeof(Number) == 1) {
         for (double& x : want)
           x = value_of(to_e5m2(static_cast<float>(x * static_cast<double>(reference.options.e5m2_scale))));
       }
       const bool rounds =
           reference.options.rounding != CrossEntropyRounding::kNone;  // on one side of a tie or the other
-      const double loss = reference.loss(row(i), target);
+      const double loss = row_losses[i];
       EXPECT_NEAR(all_losses[i], loss, rounds ? loss / 100.0 : 2e-5) << "row " << i;
       const double tiny = sizeof(Number) == 4 ? 1e-8 : 1e-12;
       expect_rounded(got, want, "gradient of row " + std::to_string(i), step, most_different, tiny);

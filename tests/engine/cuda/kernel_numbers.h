@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/cuda/error.h"
@@ -25,12 +28,28 @@ inline double unrounded(double x) {
   return x;
 }
 
+/// body(0), ..., body(count - 1), on all processors: references of the official sizes are large sums in float64.
+inline void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) body(i);
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min<std::size_t>(count, std::thread::hardware_concurrency()); ++i)
+    threads.emplace_back(work);
+  work();
+}
+
 /// Normally distributed, the same for the same seed.
 inline Doubles random_numbers(std::size_t count, std::uint64_t seed, double scale = 1.0) {
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal(0.0, scale);
+  constexpr std::size_t kChunk = 1 << 20;
   Doubles values(count);
-  for (double& value : values) value = normal(engine);
+  in_parallel((count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    std::mt19937_64 engine(seed + 1000003 * chunk);
+    std::normal_distribution<double> normal(0.0, scale);
+    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
+    for (std::size_t i = chunk * kChunk; i < end; ++i) values[i] = normal(engine);
+  });
   return values;
 }
 /// As bfloat16 holds them.

@@ -1,6 +1,7 @@
 // Attention on tensor cores against float64, forward and backward, under every kind of mask.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/base/error.h"
 #include "engine/cuda/attention.h"
 #include "tests/engine/cuda/device_array.h"
+#include "tests/engine/cuda/kernel_numbers.h"
 
 namespace nanobench::core::cuda {
 namespace {
@@ -39,14 +41,8 @@ void PrintTo(const AttentionCase& c, std::ostream* out) {
 
 /// Random numbers that bf16 holds exactly, in both forms.
 struct Input {
-  Input(std::size_t size, unsigned seed, float deviation) : exact(drawn(size, seed, deviation)), numbers(exact) {}
-  static Doubles drawn(std::size_t size, unsigned seed, float deviation) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal(0.0f, deviation);
-    Doubles exact(size);
-    for (double& number : exact) number = value_of(to_bf16(normal(random)));
-    return exact;
-  }
+  Input(std::size_t size, unsigned seed, float deviation)
+      : exact(random_bf16(size, seed, static_cast<double>(deviation))), numbers(exact) {}
   Doubles exact;
   DeviceArray<bf16> numbers;
 };
@@ -231,20 +227,40 @@ TEST_P(CudaAttentionOfWholeSequences, SampledRowsAndKeysAreWithinTheRoundingOfTh
   const auto at = [&](int token, int head, int heads) {
     return static_cast<std::size_t>((token * heads + head) * c.head_dim);
   };
+  struct Place {
+    int token, head;
+  };
+  std::vector<Place> queries, keys;
   for (int i = 0; i < kRows; ++i) {
-    const int query = i == 0 ? c.length - 1 : drawn(c.length), head = drawn(c.heads);
-    const AttentionRow row = attention_row(problem.shape, numbers, query, head);
-    const std::string name = " of query " + std::to_string(query) + ", head " + std::to_string(head);
-    expect_within(y, row.y, "y" + name, at(query, head, c.heads));
-    expect_within(dq, row.dq, "dq" + name, at(query, head, c.heads));
-    expect_within(log_sums, row.log_sum, "log_sum" + name, static_cast<std::size_t>(head * c.length + query));
+    const int query = i == 0 ? c.length - 1 : drawn(c.length);
+    queries.push_back({query, drawn(c.heads)});
   }
   for (int i = 0; i < kKeys; ++i) {
-    const int key = drawn(c.length), head = drawn(c.kv_heads);
-    const AttentionKey expected = attention_key(problem.shape, numbers, key, head);
+    const int key = drawn(c.length);
+    keys.push_back({key, drawn(c.kv_heads)});
+  }
+  std::vector<std::optional<AttentionRow>> rows(queries.size());
+  std::vector<std::optional<AttentionKey>> expected_keys(keys.size());
+  in_parallel(keys.size() + queries.size(), [&](std::size_t i) {
+    if (i < keys.size()) {
+      expected_keys[i] = attention_key(problem.shape, numbers, keys[i].token, keys[i].head);
+    } else {
+      const Place& at_row = queries[i - keys.size()];
+      rows[i - keys.size()] = attention_row(problem.shape, numbers, at_row.token, at_row.head);
+    }
+  });
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const auto [query, head] = queries[i];
+    const std::string name = " of query " + std::to_string(query) + ", head " + std::to_string(head);
+    expect_within(y, rows[i]->y, "y" + name, at(query, head, c.heads));
+    expect_within(dq, rows[i]->dq, "dq" + name, at(query, head, c.heads));
+    expect_within(log_sums, rows[i]->log_sum, "log_sum" + name, static_cast<std::size_t>(head * c.length + query));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto [key, head] = keys[i];
     const std::string name = " of key " + std::to_string(key) + ", head " + std::to_string(head);
-    expect_within(dk, expected.dk, "dk" + name, at(key, head, c.kv_heads));
-    expect_within(dv, expected.dv, "dv" + name, at(key, head, c.kv_heads));
+    expect_within(dk, expected_keys[i]->dk, "dk" + name, at(key, head, c.kv_heads));
+    expect_within(dv, expected_keys[i]->dv, "dv" + name, at(key, head, c.kv_heads));
   }
 }
 

@@ -306,6 +306,9 @@ inline float exp2_fast(float x) {
 inline float log2_fast(float x) {
   return std::log2(x);
 }
+inline float reciprocal_fast(float x) {
+  return 1.0f / x;
+}
 
 struct LaunchShape {
   dim3 grid;
