@@ -76,6 +76,16 @@ std::vector<std::string> without_options(const std::vector<std::string>& words, 
   return kept;
 }
 
+std::optional<std::string> option_value(const std::vector<std::string>& words, const std::string& option) {
+  std::optional<std::string> value;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    if (word->starts_with(option + "=")) value = word->substr(option.size() + 1);
+    if (*word == option && std::next(word) != end) value = *++word;
+  }
+  return value;
+}
+
 std::vector<std::string> pieces_of(const std::string& output) {
   std::vector<std::string> pieces;
   for (std::size_t begin = 0, end; (end = output.find('\0', begin)) != std::string::npos; begin = end + 1)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ CommandResult run_command(const std::vector<std::string>& command, const Command
 /// after "--" are another program's and stay.
 std::vector<std::string> without_options(const std::vector<std::string>& words, const std::set<std::string>& with_value,
                                          const std::set<std::string>& flags = {});
+
+/// The option's value in a command line, "--x=1" or "--x 1": that of the last one; nullopt without it. Words after "--"
+/// are another program's.
+std::optional<std::string> option_value(const std::vector<std::string>& words, const std::string& option);
 
 /// The pieces of an output in which each ends with NUL, as `git -z` and `find -print0` write them.
 std::vector<std::string> pieces_of(const std::string& output);

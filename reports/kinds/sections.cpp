@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/process/command.h"
 
 namespace nanobench::reports {
 
@@ -91,11 +92,8 @@ TableCell values_cell(const std::map<std::string, int>& values) {
 
 /// The database option of the plan's own command, so that other commands use the same database.
 std::string database_words(const std::vector<std::string>& argv) {
-  for (std::size_t i = 0; i < argv.size(); ++i) {
-    if (argv[i] == "--db" && i + 1 < argv.size()) return " " + shell_words({"--db", argv[i + 1]});
-    if (argv[i].starts_with("--db=")) return " " + shell_words({argv[i]});
-  }
-  return "";
+  const std::optional<std::string> file = core::option_value(argv, "--db");
+  return file ? " " + shell_words({"--db", *file}) : "";
 }
 
 /// The plan's own command with --fresh; empty if that command has no such option.

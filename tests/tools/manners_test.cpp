@@ -123,6 +123,19 @@ TEST(Next, EveryKindOfResultEndsWithACommandThatRuns) {
   expect_offers(shell, results);
 }
 
+TEST(Next, TheDatabaseThatWasNamedIsReadAgain) {
+  const CommandLine shell("next_database");
+  shell.write("s.json", suite());
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet", "--db", "other place/o.db"}).exit_code, core::kExitUsage);
+  std::filesystem::create_directories(shell.work() / "other place");
+  const std::vector<std::string> named = {"--db", "other place/o.db"};
+  ASSERT_EQ(shell.run({"run", "s.json", "--quiet", named[0], named[1]}).exit_code, 0);
+  expect_offers(shell, {{"report", named[0], named[1]}, {"list", "plans", named[0], named[1]}});
+  EXPECT_FALSE(std::filesystem::exists(shell.database())) << "it is the only one there is";
+  for (const std::string& command : next_commands(shell.run({"report", named[0], named[1]}).out))
+    EXPECT_NE(command.find("--db 'other place/o.db'"), std::string::npos) << command;
+}
+
 TEST(Next, GatesAndWhatPreparesThem) {
   const CommandLine shell("next_gates");
   const std::vector<std::string> gate = {"gate", "s.json", "--baseline-suite", "s.json", "--quiet"};

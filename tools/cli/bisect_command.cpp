@@ -186,7 +186,7 @@ class BisectRun {
                    std::to_string(result_.commits.size()) + " are judged, and their runs are kept in " +
                    store.file().string() + "; a run in progress is made again");
     write_to_stderr("continue: " + command_to_continue(session_.argv) + "\n");
-    write_to_stderr("look at it: " + program_name() + " report\n");
+    write_to_stderr("look at it: " + program_name() + " report" + typed_database() + "\n");
   }
 
   void find_commits(const suites::Suite& suite) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <unordered_set>
 
 #include "core/base/atomic_write.h"
@@ -222,6 +223,24 @@ Notes notes_of(bool has_notes) {
   return has_notes ? Notes::kAll : Notes::kFew;
 }
 
+namespace {
+
+/// What the document offers, for the database that this command line names.
+reports::Document with_database(const reports::Document& document) {
+  static const std::set<std::string> kReadIt = {"run",    "ablate",    "hunt",     "bench",     "plan",  "list",
+                                                "show",   "reproduce", "compare",  "report",    "trend", "claims",
+                                                "export", "transfer",  "evaluate", "calibrate", "gate"};
+  const std::string database = typed_database();
+  reports::Document whole = document;
+  for (reports::NextStep& step : whole.next) {
+    const bool has_it = (" " + step.command).find(" --db") != std::string::npos;
+    if (!has_it && kReadIt.contains(step.command.substr(0, step.command.find(' ')))) step.command += database;
+  }
+  return whole;
+}
+
+}  // namespace
+
 std::string render(const reports::Document& document, Format format, Notes notes) {
   switch (format) {
     case Format::kMarkdown: return reports::render_markdown(document);
@@ -230,10 +249,10 @@ std::string render(const reports::Document& document, Format format, Notes notes
     case Format::kCsv: return reports::render_csv(document);
     case Format::kTable: break;
   }
-  return reports::render_terminal(document, {.width = terminal_width(STDOUT_FILENO, kPipeColumns),
-                                             .has_color = has_color(STDOUT_FILENO),
-                                             .folds_notes = notes == Notes::kFew,
-                                             .program = program_name()});
+  return reports::render_terminal(with_database(document), {.width = terminal_width(STDOUT_FILENO, kPipeColumns),
+                                                            .has_color = has_color(STDOUT_FILENO),
+                                                            .folds_notes = notes == Notes::kFew,
+                                                            .program = program_name()});
 }
 
 void print(const reports::Document& document, bool is_json, Notes notes) {

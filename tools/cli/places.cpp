@@ -7,6 +7,7 @@
 #include "core/base/input_file.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/process/command.h"
 #include "results/store.h"
 #include "suites/design/data_source.h"
 
@@ -65,6 +66,11 @@ std::vector<std::string> typed_words() {
 std::string program_name() {
   const std::vector<std::string> words = typed_words();
   return words.empty() || words.front().empty() ? "nanobench" : shell_words({words.front()});
+}
+
+std::string typed_database() {
+  const std::optional<std::string> file = core::option_value(typed_words(), "--db");
+  return file ? " " + shell_words({"--db", *file}) : "";
 }
 
 std::optional<fs::path> repository_around(const fs::path& folder) {

@@ -21,6 +21,9 @@ std::vector<std::string> typed_words();
 /// How the user starts this program, for commands to copy: "nanobench", or the path as it was typed.
 std::string program_name();
 
+/// " --db FILE" if the user named a database, so that commands to copy read the same one; else empty.
+std::string typed_database();
+
 /// The top of the git repository around the folder; nullopt if there is none. Reads no git command.
 std::optional<std::filesystem::path> repository_around(const std::filesystem::path& folder);
 

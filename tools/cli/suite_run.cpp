@@ -396,7 +396,8 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
                  (has_weights ? "continues from its checkpoint" : "is made again"));
   if (const std::string command = command_to_continue(store.plan(plan_ids.back()).argv); !command.empty())
     write_to_stderr("continue: " + command + "\n");
-  write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) + "\n");
+  write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) +
+                  typed_database() + "\n");
   return core::kExitInterrupted;
 }
 

@@ -92,6 +92,15 @@ TEST(Command, AnyBytesInAnyNumber) {
   EXPECT_LT(cut.out.size(), 300'000U);
 }
 
+TEST(Command, AnOptionOfACommandLine) {
+  EXPECT_EQ(option_value({"p", "run", "s.json", "--db", "a b.db", "--json"}, "--db"), "a b.db");
+  EXPECT_EQ(option_value({"p", "--db=x=1.db"}, "--db"), "x=1.db");
+  EXPECT_EQ(option_value({"p", "--db", "a", "--db=b"}, "--db"), "b");
+  EXPECT_EQ(option_value({"p", "--dbx=1", "x"}, "--db"), std::nullopt);
+  EXPECT_EQ(option_value({"p", "--db"}, "--db"), std::nullopt);
+  EXPECT_EQ(option_value({"p", "bench", "--", "other", "--db", "o"}, "--db"), std::nullopt);
+}
+
 TEST(Command, LeavesNoDescriptorOpen) {
   const auto count = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
