@@ -84,7 +84,13 @@ Engine native_engine(const std::filesystem::path& program, const EngineUse& use)
   }
   const auto version_of_run = [program, use](const std::string& executed) {
     const bool is_readable = access(executed.c_str(), R_OK) == 0;  // not if it has ended already
-    return version_of(is_readable && !is_script(program) ? executed : program.string(), program, use);
+    if (!is_readable || is_script(program)) return version_of(program, program, use);
+    try {
+      return version_of(executed, program, use);
+    } catch (const core::Error& error) {
+      if (error.code() != core::ErrorCode::kNotFound) throw;
+      return version_of(program, program, use);  // it has ended meanwhile
+    }
   };
   return {{program.string()}, "nanobench-train", version_of(program, program, use), version_of_run};
 }

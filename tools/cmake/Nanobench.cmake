@@ -104,7 +104,7 @@ endfunction()
 
 # nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target] [PER_PROCESS count]):
 # one gtest program from *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set
-# that suits plain tests. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
+# that suits plain tests; tests that compute much should have the former, because they are optimised then. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
 # ctest starts the program for each test; with PER_PROCESS for that many tests of one test suite, because loading
 # LibTorch takes longer than most tests of it.
 function(nanobench_tests name)
@@ -120,11 +120,12 @@ function(nanobench_tests name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE nanobench_options ${arg_LINK} GTest::gtest GTest::gtest_main)
   nanobench_join_sources(${name} 64000 ${sources})
-  # The tested code is optimised; optimising the tests is not worth the compile time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(arg_PRECOMPILED_BY)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
   else()
+    # The tested code is optimised; optimising the tests would double their compile time.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
     target_precompile_headers(${name} REUSE_FROM nanobench_test_headers)
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
