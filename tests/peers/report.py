@@ -49,6 +49,12 @@ def _loss_check_lines(check):
     return [f"losses from the same weights, {steps} steps: largest difference {largest:.2g} (allowed: {tolerance:.0e})"]
 
 
+def gpu_of(result):
+    """The name of the GPU that our side's runs say they used; None on the processors."""
+    ours = result["pairs"][0]["ours"] if result["pairs"] else {}
+    return ours.get("hello", {}).get("environment", {}).get("gpu")
+
+
 def text(result, comparison):
     facts, git = result["machine"], result["git"]
     flags = ", ".join(flag for flag, is_present in facts["flags"].items() if is_present) or "no vector flags"
@@ -57,7 +63,8 @@ def text(result, comparison):
     lines = [
         f"A: {result['sides']['ours']}   B: {result['sides']['peer']}",
         f"shape: {shape}",
-        f"machine: {facts['cpu']}, {facts['cores']} cores ({flags}){', virtual' if facts['is_virtual'] else ''}",
+        f"machine: {facts['cpu']}, {facts['cores']} cores ({flags}){', virtual' if facts['is_virtual'] else ''}"
+        + (f"; {gpu_of(result)}" if gpu_of(result) else ""),
         "versions: " + "; ".join(f"{name} {value}" for name, value in result["versions"].items()) + f"; git {revision}",
         "",
         *_table(_rows(result, comparison.columns)),
