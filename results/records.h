@@ -56,7 +56,7 @@ struct NewRun {
   std::optional<double> data_floor_nats;  ///< entropy of the data in nats per token, where it is known
   std::string dtype;
   int threads = 0;
-  std::string engine;          ///< "nanobench-train", "mock", ...
+  std::string engine;          ///< kNativeEngine, kExternalEngine, ..., "mock"
   std::string engine_version;  ///< the identity used in `digest`; the hello event's text is in the environment
   std::string hardware;        ///< hardware class, e.g. "x86_64 | CPU MODEL | 2 cores"
   std::optional<std::int64_t> plan_id;
@@ -66,6 +66,11 @@ struct NewRun {
   std::int64_t arm = 0;             ///< arm of an a_a or a gate, from 1; runs of different arms are distinct; 0: none
   std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
+
+/// Names of engines. Stored: do not change. Whether a run is a trainer's or a command's is read from them, never from its other columns.
+inline constexpr const char* kNativeEngine = "nanobench-train";
+inline constexpr const char* kExternalEngine = "external";  ///< a trainer of the user's
+inline constexpr const char* kCommandEngine = "command";    ///< a command that `bench` timed
 
 /// "nanobench-train" or "nanobench-train, reference kernels". Comparisons treat the two as different engines, because
 /// their times are not comparable.

@@ -58,7 +58,7 @@ std::vector<core::DeviceChoice> possible_devices(const std::string& hardware) {
 
 /// The run with the device and arm that only its digest reveals; nullopt if none explain the digest.
 std::optional<NewRun> with_hidden_parts(NewRun run) {
-  if (run.engine != "nanobench-train") return std::nullopt;
+  if (run.engine != kNativeEngine) return std::nullopt;
   for (const core::DeviceChoice& device : possible_devices(run.hardware)) {
     run.device = device;
     for (run.arm = 0; run.arm <= kMaxArms; ++run.arm) {

@@ -105,7 +105,7 @@ void describe(Arm& arm, const results::Store& store, const results::RunRecord& r
         return found == environment->facts.end() ? std::string() : found->second;
       };
       // A trainer has a revision of its own; of commands that `bench` measured, none is known.
-      const bool is_ours = run.engine != "external" && run.engine != "command";
+      const bool is_ours = run.engine != results::kExternalEngine && run.engine != results::kCommandEngine;
       arm.revision = fact(is_ours ? "git_revision" : "engine/revision");
       if (is_ours && !arm.revision.empty() && fact("git_dirty") == "true") arm.revision += " (changed)";
     }

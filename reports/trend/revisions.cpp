@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/text.h"
+#include "results/records.h"
 
 namespace nanobench::reports {
 namespace {
@@ -85,7 +86,7 @@ SourceRevision source_revision(const std::string& engine, const std::string& pro
     revision.is_dirty = fact(facts, "engine/git_dirty") == "true";
     return revision;
   }
-  if (engine == "external") return revision;
+  if (engine == results::kExternalEngine) return revision;
   const std::string runner = fact(facts, "git_revision");
   if (const auto own = from_version(fact(facts, "engine_version"))) {
     revision.name = runner.starts_with(own->name) ? runner : own->name;

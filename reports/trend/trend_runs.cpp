@@ -86,7 +86,7 @@ class TrendReader {
 
   /// The files and the folder of an external trainer are not part of its configuration.
   std::string config_of(const RunRecord& run) {
-    if (run.engine != "external") return run.config_digest;
+    if (run.engine != results::kExternalEngine) return run.config_digest;
     const auto [at, is_new] = external_configs_.try_emplace(run.config_digest, run.config_digest);
     if (!is_new) return at->second;
     Json config = core::json_or_null(run.config);

@@ -361,7 +361,7 @@ class BenchRunner {
     row.data_name = row.data_digest = "none";
     row.dtype = "none";
     row.threads = machine_.cores;
-    row.engine = kBenchEngine;
+    row.engine = results::kCommandEngine;
     row.engine_version = "1";
     row.hardware = results::hardware_class(machine_);
     row.plan_id = plan_id_;

@@ -91,8 +91,6 @@ inline constexpr std::size_t kMaxResident = core::GroupGuard::kMaxGroups;
 
 /// Scale of plans of `bench`, by which reports know them. Stored: do not change.
 inline constexpr const char* kBenchScale = "commands";
-/// Engine of their runs. Stored: do not change.
-inline constexpr const char* kBenchEngine = "command";
 
 /// The identity of a run of `bench`.
 std::string bench_digest(const BenchCell& cell, std::uint64_t round, const std::string& nonce);

@@ -7,6 +7,7 @@
 #include "core/base/input_file.h"
 #include "core/base/shared_library.h"
 #include "core/hardware/nvml.h"
+#include "results/records.h"
 #include "suites/design/plan.h"
 
 namespace nanobench::suites {
@@ -92,7 +93,7 @@ Engine native_engine(const std::filesystem::path& program, const EngineUse& use)
       return version_of(program, program, use);  // it has ended meanwhile
     }
   };
-  return {{program.string()}, "nanobench-train", version_of(program, program, use), version_of_run};
+  return {{program.string()}, results::kNativeEngine, version_of(program, program, use), version_of_run};
 }
 
 Engine mock_engine(std::vector<std::string> command) {

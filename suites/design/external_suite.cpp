@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "results/records.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
 #include "suites/source/source_names.h"
@@ -350,12 +351,12 @@ Engine external_engine(const Suite& suite, std::vector<std::string> command) {
   const ExternalTrainer& trainer = *suite.external;
   if (trainer.source) {  // its cells have trees of their own, which nobody changes during a suite
     const Json identity = {{"command", trainer.command}, {"source", trainer.source->base_tree}};
-    return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
+    return {std::move(command), results::kExternalEngine, core::digest_of(core::safe_dump(identity)).substr(0, 16)};
   }
   Json files = digests_of_sources(trainer.sources, trainer.folder);
   files.update(digests_of_words(trainer.command, trainer.folder));
   const Json identity = {{"command", trainer.command}, {"files", files}, {"tree", trainer.tree}};
-  return {std::move(command), "external", core::digest_of(core::safe_dump(identity)).substr(0, 16)};
+  return {std::move(command), results::kExternalEngine, core::digest_of(core::safe_dump(identity)).substr(0, 16)};
 }
 
 std::string external_calibration_name(const std::string& suite_name) {

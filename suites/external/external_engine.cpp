@@ -10,6 +10,7 @@
 
 #include "core/base/build_info.h"
 #include "core/base/text.h"
+#include "results/records.h"
 #include "suites/external/quoted_source.h"
 #include "suites/run/engine_main.h"
 #include "suites/run/log_follower.h"
@@ -180,7 +181,7 @@ std::vector<std::filesystem::path> sources_of(const TrainerSettings& settings) {
 }
 
 core::HelloEvent hello_of(const TrainerSettings& settings) {
-  core::HelloEvent hello{.engine = "external", .engine_version = core::version_text(), .environment = {}};
+  core::HelloEvent hello{.engine = results::kExternalEngine, .engine_version = core::version_text(), .environment = {}};
   hello.environment = settings.identity;
   hello.environment["command"] = joined(settings.command, " ");
   return hello;

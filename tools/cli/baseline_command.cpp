@@ -65,7 +65,7 @@ void require_whole(const results::Store& store, const results::PlanRecord& plan)
 /// long as its files equal those of the runs, even if the runs were made from another commit with the same bytes.
 std::string measured_revision(const results::Store& store, const results::PlanRecord& plan, const reports::Arm& arm) {
   const results::RunRecord run = store.run(*plan.lines.front().run_id);
-  if (run.engine != "external") return source_revision().value_or("");
+  if (run.engine != results::kExternalEngine) return source_revision().value_or("");
   const core::Json config = core::json_or_null(run.config);
   if (!config.is_object()) return arm.revision;
   const std::string folder = core::string_in(config, "folder"), tree = core::string_in(config, "tree");
@@ -75,7 +75,7 @@ std::string measured_revision(const results::Store& store, const results::PlanRe
 
 /// The folder of the measured sources: of an external trainer its own, else the working folder.
 std::filesystem::path measured_folder(const results::RunRecord& run) {
-  if (run.engine != "external") return {};
+  if (run.engine != results::kExternalEngine) return {};
   const core::Json config = core::json_or_null(run.config);
   return config.is_object() ? core::string_in(config, "folder") : "";
 }

@@ -51,7 +51,7 @@ std::string name_of(const RunRecord& run) {
 
 /// Only training runs of our own engines that came to an end have losses to repeat.
 void check_kind(const RunRecord& run, const core::Json& config) {
-  if (!run.mock && run.engine != "nanobench-train")
+  if (!run.mock && run.engine != results::kNativeEngine)
     refuse(run, "is not of nanobench's own engine, but of " + run.engine + ", which must be started by its own suite");
   if (config.is_object() && config.contains("operation"))
     refuse(run, "measured a single operation, whose times do not repeat to the bit");

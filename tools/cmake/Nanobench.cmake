@@ -102,13 +102,14 @@ function(nanobench_library name)
   endif()
 endfunction()
 
-# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [PRECOMPILED_BY target] [PER_PROCESS count]):
-# one gtest program from *_test.cpp in the folders, compiled with the precompiled headers of another target or with a set
-# that suits plain tests; tests that compute much should have the former, because they are optimised then. Labels: the given ones, and the top folder of the tree that the list file's folder mirrors.
-# ctest starts the program for each test; with PER_PROCESS for that many tests of one test suite, because loading
-# LibTorch takes longer than most tests of it.
+# nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [OPTIMIZED | PRECOMPILED_BY target]
+# [PER_PROCESS count]): one gtest program from *_test.cpp in the folders, compiled with precompiled headers that suit plain
+# tests, or with those of another target. The tested code is optimised; optimising the tests would double their compile
+# time, so it is for those that compute much: OPTIMIZED, and with the headers of another target. Labels: the given ones, and
+# the top folder of the tree that the list file's folder mirrors. ctest starts the program for each test; with PER_PROCESS
+# for that many tests of one test suite, because loading LibTorch takes longer than most tests of it.
 function(nanobench_tests name)
-  cmake_parse_arguments(arg "" "PRECOMPILED_BY;PER_PROCESS" "FOLDERS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED" "PRECOMPILED_BY;PER_PROCESS" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp")
@@ -124,9 +125,12 @@ function(nanobench_tests name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
   else()
-    # The tested code is optimised; optimising the tests would double their compile time.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
-    target_precompile_headers(${name} REUSE_FROM nanobench_test_headers)
+    set(level 0)
+    if(arg_OPTIMIZED)
+      set(level 1)
+    endif()
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+    target_precompile_headers(${name} REUSE_FROM nanobench_test_headers_O${level})
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
