@@ -67,7 +67,8 @@ struct NewRun {
   std::optional<std::string> mock;  ///< settings of the mock engine as JSON; absent: another engine
 };
 
-/// Names of engines. Stored: do not change. Whether a run is a trainer's or a command's is read from them, never from its other columns.
+/// Names of engines. Stored: do not change. Whether a run is a trainer's or a command's is read from them, never from
+/// its other columns.
 inline constexpr const char* kNativeEngine = "nanobench-train";
 inline constexpr const char* kExternalEngine = "external";  ///< a trainer of the user's
 inline constexpr const char* kCommandEngine = "command";    ///< a command that `bench` timed

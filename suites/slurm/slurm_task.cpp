@@ -80,7 +80,8 @@ std::string trouble_of(const Plan& plan, const std::string& host) {
   const bool is_path = program.string().find('/') != std::string::npos;  // else PATH is searched
   if (is_path && access(program.c_str(), X_OK) != 0)
     return "the engine " + program.string() + " is not on " + host + ", or cannot be executed there";
-  if (plan.engine.name == results::kNativeEngine && native_engine(program, use_of(plan)).version != plan.engine.version) {
+  if (plan.engine.name == results::kNativeEngine &&
+      native_engine(program, use_of(plan)).version != plan.engine.version) {
     return "the engine " + program.string() + " on " + host +
            " is another build than the one that the runs were planned for";
   }
