@@ -126,7 +126,7 @@ function(nanobench_tests name)
     target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED_BY})
   else()
     set(level 0)
-    if(arg_OPTIMIZED)
+    if(arg_OPTIMIZED OR NANOBENCH_SANITIZE)  # sanitizers make frames of unoptimised code very large
       set(level 1)
     endif()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
