@@ -30,7 +30,7 @@ TEST(DbCommand, MergeAddsOnce) {
   EXPECT_EQ(again.at("runs_added"), 0);
   EXPECT_EQ(again.at("runs_known"), 4);
   EXPECT_EQ(again.at("samples_added"), 0);
-  EXPECT_EQ(shell.run({"report", "--db", "all.db"}).out, shell.run({"report"}).out);
+  EXPECT_EQ(shell.run({"report", "--db", "all.db", "--format", "md"}).out, shell.run({"report", "--format", "md"}).out);
   EXPECT_EQ(shell.run({"db", "check", "all.db"}).exit_code, 0);
 }
 
