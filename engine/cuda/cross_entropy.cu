@@ -127,7 +127,7 @@ __device__ inline float rounded_gradient(float log_share, bool is_target, float 
 template <class Logit, class Gradient>
 class AnyLoss {
  public:
-  AnyLoss(const CrossEntropyOptions& options)
+  explicit AnyLoss(const CrossEntropyOptions& options)
       : options_(options), inverse_cap_(options.cap > 0.0f ? 1.0f / options.cap : 0.0f) {}
 
   __device__ Softmax empty() const { return {-FLT_MAX, 0.0f}; }
@@ -189,16 +189,16 @@ class AnyLoss {
 template <class Logit, class Gradient, bool kRoundsCapped>
 class BoundedLoss {
  public:
-  BoundedLoss(const CrossEntropyOptions& options)
+  explicit BoundedLoss(const CrossEntropyOptions& options)
       : slope_(2.0f * kLog2E * options.logit_scale / options.cap),
         bound_(options.is_sigmoid ? 2.0f * options.cap : options.cap),
         twice_cap_(2.0f * options.cap),
         factor_(options.factor * options.logit_scale),
         rounds_logits_(options.rounds_logits) {}
 
-  /// exp(-2 cap) for all of a row must not vanish.
   static bool fits(const CrossEntropyOptions& options) {
-    return options.cap > 0.0f && options.cap <= 40.0f && !is_rounded_loss(options) &&
+    constexpr float kMaxCap = 40.0f;  // exp(-2 cap) for all of a row must not vanish
+    return options.cap > 0.0f && options.cap <= kMaxCap && !is_rounded_loss(options) &&
            options.rounds_capped == kRoundsCapped;
   }
 

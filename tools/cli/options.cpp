@@ -36,6 +36,12 @@ std::uint64_t parse_seed(const std::string& text, const std::string& whole) {
   return static_cast<std::uint64_t>(*value);
 }
 
+/// Names of the commands that have --db; complete once all are added.
+std::set<std::string>& commands_with_database() {
+  static std::set<std::string> names;
+  return names;
+}
+
 }  // namespace
 
 void add_catalogue_option(CLI::App& command, std::string& folder) {
@@ -46,6 +52,7 @@ void add_catalogue_option(CLI::App& command, std::string& folder) {
 }
 
 void add_database_option(CLI::App& command, std::string& file) {
+  commands_with_database().insert(command.get_name());
   command
       .add_option("--db", file,
                   "Database (default: $NANOBENCH_DB, else nanobench.db of the git repository you are in; in "
@@ -227,14 +234,12 @@ namespace {
 
 /// What the document offers, for the database that this command line names.
 reports::Document with_database(const reports::Document& document) {
-  static const std::set<std::string> kReadIt = {"run",    "ablate",    "hunt",     "bench",     "plan",  "list",
-                                                "show",   "reproduce", "compare",  "report",    "trend", "claims",
-                                                "export", "transfer",  "evaluate", "calibrate", "gate"};
   const std::string database = typed_database();
   reports::Document whole = document;
   for (reports::NextStep& step : whole.next) {
-    const bool has_it = (" " + step.command).find(" --db") != std::string::npos;
-    if (!has_it && kReadIt.contains(step.command.substr(0, step.command.find(' ')))) step.command += database;
+    const std::size_t end = std::min(step.command.find(' '), step.command.size());
+    const bool has_it = step.command.find(" --db") != std::string::npos;
+    if (!has_it && commands_with_database().contains(step.command.substr(0, end))) step.command.insert(end, database);
   }
   return whole;
 }

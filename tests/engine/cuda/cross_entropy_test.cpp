@@ -85,6 +85,8 @@ const CrossEntropyOptions kLossRounded{
 const CrossEntropyOptions kCapRounded{
     .cap = 15.0f, .is_sigmoid = true, .rounds_logits = true, .rounding = CrossEntropyRounding::kCap, .factor = 0.5f};
 const CrossEntropyOptions kTanhFloats{.cap = 30.0f, .factor = 1.0f};
+const CrossEntropyOptions kWideCap{
+    .cap = 50.0f, .rounds_logits = true, .factor = 0.5f};  // above what bounds the exponent
 
 class CrossEntropy : public ::testing::TestWithParam<Case> {
  protected:
@@ -160,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropy,
                                            Case{4, 257, 257, 3, kSigmoid}, Case{3, 1000, 1008, 0, kTanhRounded},
                                            Case{2, 8195, 8195, 1, kTanhFloats}, Case{2, 50257, 50257, 0, kSigmoid},
                                            Case{2, 50304, 50304, 0, kTanhRounded}, Case{3, 1000, 1008, 0, kScaled},
-                                           Case{3, 1000, 1008, 0, kLossRounded}, Case{2, 257, 257, 3, kCapRounded}));
+                                           Case{3, 1000, 1008, 0, kLossRounded}, Case{2, 257, 257, 3, kCapRounded},
+                                           Case{3, 1000, 1008, 0, kWideCap}, Case{2, 8195, 8195, 1, kWideCap}));
 
 /// Rows of the official vocabulary, more of them than multiprocessors.
 std::vector<Case> official_cases() {
@@ -249,6 +252,20 @@ TEST(CrossEntropyRows, LargeLogitsDoNotOverflow) {
   EXPECT_NEAR(losses.values()[0], 10.0 + std::log1p(std::exp(-10.0)), 1e-5);
   EXPECT_NEAR(logits.values()[0], 1.0 / (1.0 + std::exp(-10.0)), 1e-6);
   EXPECT_EQ(logits.values()[2], 0.0);
+}
+
+/// Every exponential is then exp(-2 cap) of the bound of the cap.
+TEST(CrossEntropyRows, ARowAtTheLowerEndOfItsCapDoesNotVanish) {
+  for (const float cap : {15.0f, 40.0f, 41.0f, 80.0f}) {
+    for (const bool is_sigmoid : {false, true}) {
+      DeviceArray<float> logits(Doubles(64, -1e6)), losses(1);
+      const DeviceArray<std::int64_t> target(std::vector<std::int64_t>{5});
+      const CrossEntropyOptions options{.cap = cap, .is_sigmoid = is_sigmoid};
+      cross_entropy_rows<float, float>({1, 64, 64, 64}, logits.data(), target.data(), options, losses.data(), nullptr,
+                                       nullptr);
+      EXPECT_NEAR(losses.values()[0], std::log(64.0), 1e-5) << cap;
+    }
+  }
 }
 
 TEST(CrossEntropyRows, NotANumberShowsInTheLoss) {
