@@ -54,7 +54,8 @@ double parameters(const TrainConfig& config) {
 double skip_parameters(const TrainConfig& config) {
   double sum = 0;
   for (const core::ParameterShape& parameter : core::parameter_list(config)) {
-    if (parameter.name.find("skip_") != std::string::npos) sum += as_double(parameter.numbers());
+    if (parameter.role == core::ParameterRole::kSkip || parameter.role == core::ParameterRole::kSkipGate)
+      sum += as_double(parameter.numbers());
   }
   return sum;
 }

@@ -144,8 +144,8 @@ class Counter {
 
   bool is_fp8_product(const ParameterShape& parameter) const {
     const PrecisionConfig& precision = config_.precision;
-    return (precision.mlp_up == ProductPrecision::kFp8 && parameter.name.ends_with("mlp.c_fc.weight")) ||
-           (precision.mlp_down == ProductPrecision::kFp8 && parameter.name.ends_with("mlp.c_proj.weight"));
+    return (precision.mlp_up == ProductPrecision::kFp8 && parameter.role == ParameterRole::kMlpUp) ||
+           (precision.mlp_down == ProductPrecision::kFp8 && parameter.role == ParameterRole::kMlpDown);
   }
 
   void linear_layers() {
@@ -364,7 +364,7 @@ class Counter {
     const ParameterStorage storage = config_.precision.parameters;
     double numbers = 0;
     for (const ParameterShape& parameter : parameters_) {
-      if (has_master(storage, parameter.group, parameter.name)) numbers += as_double(parameter.numbers());
+      if (has_master(storage, parameter.role)) numbers += as_double(parameter.numbers());
     }
     return numbers;
   }
@@ -422,7 +422,7 @@ class Counter {
     const double applied = config_.distributed.gradient_sums == GradientSums::kOwners ? 1 : processes;
     add(OpFamily::kMuon, CostPhase::kOptimizer, (replicas * flops + applied * 2) * numbers,
         (replicas * 4 + applied * 3) * numbers * size_.number);
-    const bool has_parts = group.query_key_blocks > 1 && parameter.name.ends_with("qkvo_w");
+    const bool has_parts = group.query_key_blocks > 1 && parameter.role == ParameterRole::kMergedAttention;
     if (!has_parts) return orthogonalize(group, parameter, replicas);
     ParameterShape half = parameter;  // queries and keys in parts, then values and output whole
     half.sizes = {parameter.sizes.front() / 2, parameter.sizes.back()};

@@ -13,10 +13,6 @@ namespace {
 constexpr std::int64_t kBfloat16Bytes = 2;
 constexpr std::int64_t kTokenBytes = 8;
 
-bool is_gate(const ParameterShape& parameter) {
-  return parameter.name.ends_with("_gate.weight");
-}
-
 /// Counts the parameters, their gradients and what their optimisers keep.
 class StateCounter {
  public:
@@ -27,8 +23,9 @@ class StateCounter {
       const OptimizerGroupConfig& group = settings_of(config_.optimizer, parameter.group, parameter.name);
       const bool is_adam = group.type == OptimizerType::kAdam;
       const bool is_stored_short =
-          (is_adam ? storage_of(parameter) : gate_storage(parameter)) == StoredPrecision::kBfloat16;
-      const bool has_copy = has_master(config_.precision.parameters, parameter.group, parameter.name);
+          (is_adam ? adam_storage(config_.precision, parameter.group, parameter.role)
+                   : muon_storage(config_.precision, parameter.role)) == StoredPrecision::kBfloat16;
+      const bool has_copy = has_master(config_.precision.parameters, parameter.role);
       add(counts.parameters, parameter.numbers(), is_stored_short || has_copy);
       add(counts.gradients, parameter.numbers(), is_stored_short || has_copy);
       if (is_adam && (group.step_every > 1 || group.pause_steps > 0)) add(counts.gradients, parameter.numbers(), false);
@@ -46,21 +43,6 @@ class StateCounter {
  private:
   static void add(TypedNumbers& numbers, std::int64_t count, bool is_bfloat16) {
     (is_bfloat16 ? numbers.bfloat16 : numbers.full) += count;
-  }
-
-  StoredPrecision gate_storage(const ParameterShape& parameter) const {
-    return is_gate(parameter) ? config_.precision.gates : StoredPrecision::kFloat32;
-  }
-
-  StoredPrecision storage_of(const ParameterShape& parameter) const {
-    if (is_gate(parameter)) return config_.precision.gates;
-    switch (parameter.group) {
-      case ParameterGroup::kEmbeddings: return config_.precision.embeddings;
-      case ParameterGroup::kScalars: return config_.precision.scalars;
-      case ParameterGroup::kLmHead: return config_.precision.lm_head;
-      case ParameterGroup::kHiddenMatrices: break;
-    }
-    return StoredPrecision::kFloat32;
   }
 
   /// Of an Adam that processes share out.
@@ -83,7 +65,7 @@ class StateCounter {
     const std::int64_t stored_columns = parameter.sizes.back();
     const std::int64_t stored_rows = *(parameter.sizes.end() - 2);
     if (!group.blockwise) return parameter.numbers() / std::min(stored_rows, stored_columns);
-    const bool has_parts = group.query_key_blocks > 1 && parameter.name.ends_with("qkvo_w");
+    const bool has_parts = group.query_key_blocks > 1 && parameter.role == ParameterRole::kMergedAttention;
     if (!has_parts) return block_moments(group, parameter.matrices, parameter.numbers(), parameter, stored_rows);
     const std::int64_t half = parameter.numbers() / 2;
     return block_moments(group, 2 * group.query_key_blocks, half, parameter, stored_rows) +

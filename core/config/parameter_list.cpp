@@ -18,9 +18,10 @@ class Lister {
     tables();
     for (std::int64_t layer = 0; layer < model_.num_layers; ++layer) block(layer);
     norm("ln_f");
-    if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2});
-    if (model_.skip.to) scalars("skip_lambda", {});
-    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0) matrix("skip_gate.weight", {1, model_.skip.gate_dim});
+    if (model_.unet_skips) scalars("skip_weights", {model_.num_layers / 2}, ParameterRole::kSkip);
+    if (model_.skip.to) scalars("skip_lambda", {}, ParameterRole::kSkip);
+    if (model_.skip.to && model_.skip.gate == LateSkipGate::kX0)
+      matrix("skip_gate.weight", {1, model_.skip.gate_dim}, ParameterRole::kSkipGate);
     if (model_.residual_scaling != ResidualScaling::kNone) {
       const bool has_sublayers = model_.residual_scaling == ResidualScaling::kSublayer;
       const Dimensions scaling = has_sublayers ? Dimensions{model_.num_layers, 2} : Dimensions{model_.num_layers};
@@ -36,7 +37,7 @@ class Lister {
       scalars("xsa_alphas", {model_.num_layers, model_.num_heads});
     for (std::int64_t set = 0; model_.mudd.hidden > 0 && set < kMuddSets; ++set) mudd(set);
     if (model_.smear_gate_dim > 0) {
-      matrix("smear_gate.weight", {1, model_.smear_gate_dim});
+      matrix("smear_gate.weight", {1, model_.smear_gate_dim}, ParameterRole::kGate);
       scalars("smear_lambda", {});
     }
     if (model_.backout_layer) scalars("backout_lambda", {});
@@ -52,8 +53,8 @@ class Lister {
     for (std::size_t set = 0; set < gates.sets.size(); ++set) {
       const std::string prefix = "gates." + std::to_string(set) + ".";
       const std::int64_t outputs = gates.sets[set].outputs(model_.num_heads);
-      matrix(prefix + "w1", {gates.hidden, model_.model_dim});
-      matrix(prefix + "w2", {outputs, gates.hidden});
+      matrix(prefix + "w1", {gates.hidden, model_.model_dim}, ParameterRole::kOther);
+      matrix(prefix + "w2", {outputs, gates.hidden}, ParameterRole::kOther);
       scalars(prefix + "b2", {outputs});
     }
     scalars("gates.scale", {});
@@ -62,24 +63,30 @@ class Lister {
   void mudd(std::int64_t set) {
     const std::string prefix = "mudd." + std::to_string(set) + ".";
     const std::int64_t outputs = set == 0 ? kMuddLayerOutputs : kMuddHeadOutputs;
-    matrix(prefix + "w1", {model_.mudd.hidden, model_.model_dim});
-    matrix(prefix + "w2", {outputs, model_.mudd.hidden});
+    matrix(prefix + "w1", {model_.mudd.hidden, model_.model_dim}, ParameterRole::kOther);
+    matrix(prefix + "w2", {outputs, model_.mudd.hidden}, ParameterRole::kOther);
     scalars(prefix + "b2", {outputs});
   }
 
-  void add(const std::string& name, ParameterGroup group, Dimensions sizes, std::int64_t matrices = 1) {
-    parameters_.push_back({.name = name, .group = group, .sizes = std::move(sizes), .matrices = matrices});
+  void add(const std::string& name, ParameterGroup group, ParameterRole role, Dimensions sizes,
+           std::int64_t matrices = 1) {
+    parameters_.push_back(
+        {.name = name, .group = group, .role = role, .sizes = std::move(sizes), .matrices = matrices});
   }
-  void matrix(const std::string& name, Dimensions sizes, std::int64_t matrices = 1) {
-    add(name, ParameterGroup::kHiddenMatrices, std::move(sizes), matrices);
+  void matrix(const std::string& name, Dimensions sizes, ParameterRole role, std::int64_t matrices = 1) {
+    add(name, ParameterGroup::kHiddenMatrices, role, std::move(sizes), matrices);
   }
-  void table(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kEmbeddings, std::move(sizes)); }
-  void scalars(const std::string& name, Dimensions sizes) { add(name, ParameterGroup::kScalars, std::move(sizes)); }
+  void table(const std::string& name, Dimensions sizes, ParameterRole role = ParameterRole::kOther) {
+    add(name, ParameterGroup::kEmbeddings, role, std::move(sizes));
+  }
+  void scalars(const std::string& name, Dimensions sizes, ParameterRole role = ParameterRole::kOther) {
+    add(name, ParameterGroup::kScalars, role, std::move(sizes));
+  }
 
   void tables() {
     const ValueEmbeddingConfig& values = model_.value_embeddings;
     const std::int64_t rows = model_.embedding_rows(), width = model_.model_dim;
-    table("embed.weight", {rows, width});
+    table("embed.weight", {rows, width}, ParameterRole::kTokenTable);
     if (model_.position == PositionEncoding::kLearned) table("position_embed.weight", {model_.rope.max_seq_len, width});
     if (values.layout == ValueTableLayout::kJoined) {
       table("value_embeds.weight", {rows, values.num_tables * model_.kv_dim()});
@@ -88,7 +95,8 @@ class Lister {
         table("value_embeds.embed." + std::to_string(i) + ".weight", {rows, model_.kv_dim()});
     }
     if (model_.bigram.rows > 0) table("bigram_embed.weight", {model_.bigram.rows, model_.bigram.dim});
-    if (!model_.tied_head) add("lm_head.weight", ParameterGroup::kLmHead, {model_.padded_vocab_size(), width});
+    if (!model_.tied_head)
+      add("lm_head.weight", ParameterGroup::kLmHead, ParameterRole::kHead, {model_.padded_vocab_size(), width});
   }
 
   void block(std::int64_t layer) {
@@ -99,22 +107,22 @@ class Lister {
       norm(prefix + "ln_1");
       attention(prefix + "attn.");
       if (model_.has_attention_gate(layer))
-        matrix(prefix + "attn.attn_gate.weight", {model_.num_heads, model_.attention_gate_dim});
+        matrix(prefix + "attn.attn_gate.weight", {model_.num_heads, model_.attention_gate_dim}, ParameterRole::kGate);
       const ValueEmbeddingConfig& values = model_.value_embeddings;
       const bool has_coefficients = model_.mudd.hidden > 0 && model_.mudd.layer == layer;
       if (values.mix == ValueMix::kGate && !has_coefficients && values.layer_map[static_cast<std::size_t>(layer)])
-        matrix(prefix + "attn.ve_gate.weight", {model_.num_kv_heads, values.gate_dim});
+        matrix(prefix + "attn.ve_gate.weight", {model_.num_kv_heads, values.gate_dim}, ParameterRole::kGate);
     }
     if (model_.has_mlp(layer)) {
       norm(prefix + "ln_2");
       const std::string first = prefix + "mlp.c_fc";
       if (model_.mlp_fc_transposed) {
-        linear(first, {width, hidden}, hidden);
+        linear(first, {width, hidden}, hidden, ParameterRole::kMlpUp);
       } else {
-        linear(first, {hidden, width}, hidden);
+        linear(first, {hidden, width}, hidden, ParameterRole::kMlpUp);
       }
       const Dimensions second = model_.mlp_proj_transposed ? Dimensions{hidden, width} : Dimensions{width, hidden};
-      linear(prefix + "mlp.c_proj", second, width);
+      linear(prefix + "mlp.c_proj", second, width, ParameterRole::kMlpDown);
     }
     if (model_.x0_lambdas) scalars(prefix + "lambdas", {2});
   }
@@ -128,19 +136,20 @@ class Lister {
     } else if (model_.qkv_rows == QkvRows::kStacked) {
       joined_qkv(prefix + "c_attn.weight", prefix + "c_attn.bias", {3 * width, width});
     } else {
-      linear(prefix + "c_q", {width, width}, width);
-      linear(prefix + "c_k", {model_.kv_dim(), width}, model_.kv_dim());
-      linear(prefix + "c_v", {model_.kv_dim(), width}, model_.kv_dim());
+      linear(prefix + "c_q", {width, width}, width, ParameterRole::kAttention);
+      linear(prefix + "c_k", {model_.kv_dim(), width}, model_.kv_dim(), ParameterRole::kAttention);
+      linear(prefix + "c_v", {model_.kv_dim(), width}, model_.kv_dim(), ParameterRole::kAttention);
     }
     if (model_.value_embeddings.mix == ValueMix::kLerp) scalars(prefix + "lamb", {});
     if (model_.value_embeddings.mix == ValueMix::kPair ||
         model_.attention_weight_lambdas != AttentionWeightLambdas::kNone)
       scalars(prefix + "lambdas", {2});
-    if (model_.merged_qkvo == MergedQkvo::kOff) linear(prefix + "c_proj", {width, width}, width);
+    if (model_.merged_qkvo == MergedQkvo::kOff)
+      linear(prefix + "c_proj", {width, width}, width, ParameterRole::kAttention);
   }
 
-  void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs) {
-    matrix(name + ".weight", sizes);
+  void linear(const std::string& name, const Dimensions& sizes, std::int64_t outputs, ParameterRole role) {
+    matrix(name + ".weight", sizes, role);
     if (model_.bias) scalars(name + ".bias", {outputs});
   }
 
@@ -152,12 +161,12 @@ class Lister {
            is_wide    ? Dimensions{width, 4 * width}
            : has_rows ? Dimensions{4 * width, width}
                       : Dimensions{4, width, width},
-           4);
+           ParameterRole::kMergedAttention, 4);
     if (is_wide) parameters_.back().matrix_columns = width;
   }
 
   void joined_qkv(const std::string& weight, const std::string& bias, const Dimensions& sizes) {
-    matrix(weight, sizes, splits_qkv_ ? 3 : 1);
+    matrix(weight, sizes, ParameterRole::kAttention, splits_qkv_ ? 3 : 1);
     if (model_.bias) scalars(bias, {sizes.begin(), sizes.end() - 1});
   }
 
@@ -197,21 +206,42 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
   return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
 }
 
-bool is_gate(const std::string& name) {
-  return name.ends_with("_gate.weight");
+bool is_gate(ParameterRole role) {
+  return role == ParameterRole::kGate || role == ParameterRole::kSkipGate;
 }
 
-bool is_block_matrix(ParameterGroup group, const std::string& name) {
-  return group == ParameterGroup::kHiddenMatrices && name.starts_with("blocks.") && !is_gate(name);
+bool is_block_matrix(ParameterRole role) {
+  switch (role) {
+    case ParameterRole::kAttention:
+    case ParameterRole::kMergedAttention:
+    case ParameterRole::kMlpUp:
+    case ParameterRole::kMlpDown: return true;
+    default: return false;
+  }
 }
 
-bool has_master(ParameterStorage storage, ParameterGroup group, const std::string& name) {
+StoredPrecision adam_storage(const PrecisionConfig& precision, ParameterGroup group, ParameterRole role) {
+  if (is_gate(role)) return precision.gates;
+  switch (group) {
+    case ParameterGroup::kEmbeddings: return precision.embeddings;
+    case ParameterGroup::kScalars: return precision.scalars;
+    case ParameterGroup::kLmHead: return precision.lm_head;
+    case ParameterGroup::kHiddenMatrices: break;
+  }
+  return StoredPrecision::kFloat32;
+}
+
+StoredPrecision muon_storage(const PrecisionConfig& precision, ParameterRole role) {
+  return is_gate(role) ? precision.gates : StoredPrecision::kFloat32;
+}
+
+bool has_master(ParameterStorage storage, ParameterRole role) {
   switch (storage) {
     case ParameterStorage::kFloat32: return false;
     case ParameterStorage::kBfloat16Stochastic: return true;
     case ParameterStorage::kBfloat16Truncated: break;
   }
-  return is_block_matrix(group, name);
+  return is_block_matrix(role);
 }
 
 std::string family_of(const std::string& name) {

@@ -19,9 +19,28 @@ inline constexpr std::int64_t kMuddHeadOutputs = 5;    ///< and before the head
 /// Which optimiser group a parameter belongs to (TrainConfig::optimizer).
 enum class ParameterGroup { kEmbeddings, kLmHead, kHiddenMatrices, kScalars };
 
+/// What a parameter does in the model, where its storage or its cost depends on it.
+enum class ParameterRole {
+  kOther,
+  kTokenTable,
+  kHead,
+  kAttention,        ///< matrices of an attention layer
+  kMergedAttention,  ///< those of queries, keys, values and output in one parameter (model.merged_qkvo)
+  kMlpUp,
+  kMlpDown,
+  kGate,  ///< the matrix of a gate that its input controls
+  kSkip,
+  kSkipGate,
+};
+
+bool is_gate(ParameterRole role);
+/// Whether it is a matrix of attention or of an MLP.
+bool is_block_matrix(ParameterRole role);
+
 struct ParameterShape {
   std::string name;
   ParameterGroup group = ParameterGroup::kScalars;
+  ParameterRole role = ParameterRole::kOther;
   std::vector<std::int64_t> sizes;  ///< empty: a scalar
   std::int64_t matrices = 1;        ///< number of matrices the optimiser splits it into
   /// Columns of one of `matrices` if they are not rows of this shape but pieces of its memory (merged_qkvo "wide").
@@ -42,12 +61,12 @@ std::vector<ParameterShape> parameter_list(const TrainConfig& config);
 /// and numbers. "blocks.3.attn.qkvo_w" is of the family "attn.qkvo_w".
 std::string family_of(const std::string& name);
 
-/// Whether a parameter of this name is the matrix of a gate.
-bool is_gate(const std::string& name);
-/// Whether it is a matrix of attention or of an MLP, and not a gate.
-bool is_block_matrix(ParameterGroup group, const std::string& name);
 /// Whether the optimiser keeps a float32 copy of such a parameter (PrecisionConfig::parameters).
-bool has_master(ParameterStorage storage, ParameterGroup group, const std::string& name);
+bool has_master(ParameterStorage storage, ParameterRole role);
+/// The type in which such a parameter is stored if Adam trains it.
+StoredPrecision adam_storage(const PrecisionConfig& precision, ParameterGroup group, ParameterRole role);
+/// If Muon trains it: only gates may be stored in a shorter type.
+StoredPrecision muon_storage(const PrecisionConfig& precision, ParameterRole role);
 
 /// The settings by which a parameter is trained: those of its family, or else of its group.
 const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,

@@ -121,6 +121,7 @@ at::Tensor Parameters::add(Parameter parameter) {
                                    [&](const ParameterShape& shape) { return shape.name == parameter.name; });
   if (listed == list_.end()) return at::Tensor();
   parameter.group = listed->group;
+  parameter.role = listed->role;
   parameter.matrices = listed->matrices;
   parameter.matrix_columns = listed->matrix_columns;
   return add(std::move(parameter), listed->sizes, dtype_);

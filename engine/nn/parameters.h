@@ -28,6 +28,7 @@ struct Parameter {
   std::string name;
   at::Tensor tensor;  ///< a leaf that requires a gradient
   ParameterGroup group = ParameterGroup::kScalars;
+  ParameterRole role = ParameterRole::kOther;
   InitRule rule = InitRule::kScalar;
   std::vector<double> values;  ///< initial values of kScalar, one per element or one for all
   std::optional<double> std;   ///< in place of the 1 of kNormal, or of model.linear_init_std in kLinear
@@ -47,7 +48,8 @@ struct Parameter {
 class Parameters {
  public:
   Parameters() = default;
-  /// The parameters of a model: `list` gives the shape, group and number of matrices of each. `device`: their device.
+  /// The parameters of a model: `list` gives the shape, group, role and number of matrices of each. `device`: their
+  /// device.
   Parameters(std::vector<ParameterShape> list, at::ScalarType dtype, at::Device device = at::kCPU)
       : list_(std::move(list)), dtype_(dtype), device_(device) {}
   at::Device device() const { return device_; }

@@ -22,30 +22,18 @@ at::Tensor norm_of(const at::Tensor& gradient) {
   return at::linalg_vector_norm(gradient, 2, at::OptionalIntArrayRef(), /*keepdim=*/false).to(at::kDouble);
 }
 
-/// With Adam.
-StoredPrecision storage_of(const PrecisionConfig& precision, const Parameter& parameter) {
-  if (is_gate(parameter.name)) return precision.gates;
-  switch (parameter.group) {
-    case ParameterGroup::kEmbeddings: return precision.embeddings;
-    case ParameterGroup::kScalars: return precision.scalars;
-    case ParameterGroup::kLmHead: return precision.lm_head;
-    case ParameterGroup::kHiddenMatrices: break;
-  }
-  return StoredPrecision::kFloat32;
-}
-
 MuonParameter muon_parameter(const Parameter& parameter, const PrecisionConfig& precision) {
   return {.tensor = parameter.tensor,
           .matrices = parameter.matrices,
           .matrix_columns = parameter.matrix_columns,
-          .storage = is_gate(parameter.name) ? precision.gates : StoredPrecision::kFloat32};
+          .storage = muon_storage(precision, parameter.role)};
 }
 
 /// A parameter of Muon, or the rows of queries and keys and those of values and output apart (query_key_blocks).
 std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const OptimizerGroupConfig& group,
                                            const PrecisionConfig& precision) {
   MuonParameter whole = muon_parameter(parameter, precision);
-  if (group.query_key_blocks == 1 || !parameter.name.ends_with("qkvo_w")) return {whole};
+  if (group.query_key_blocks == 1 || parameter.role != ParameterRole::kMergedAttention) return {whole};
   const std::int64_t half = parameter.tensor.size(0) / 2;
   std::vector<MuonParameter> parts;
   for (const std::int64_t first_row : {std::int64_t{0}, half}) {
@@ -62,7 +50,7 @@ std::vector<MuonParameter> muon_parameters(const Parameter& parameter, const Opt
 std::vector<at::Tensor> parameters_with_masters(const Parameters& parameters, ParameterStorage storage) {
   std::vector<at::Tensor> tensors;
   for (const Parameter& parameter : parameters.all()) {
-    if (has_master(storage, parameter.group, parameter.name)) tensors.push_back(parameter.tensor);
+    if (has_master(storage, parameter.role)) tensors.push_back(parameter.tensor);
   }
   return tensors;
 }
@@ -105,7 +93,8 @@ struct Training {
 };
 
 bool is_of_tied_pair(const TrainConfig& config, const Parameter& parameter) {
-  return config.model.untie_step && (parameter.name == "embed.weight" || parameter.name == "lm_head.weight");
+  return config.model.untie_step &&
+         (parameter.role == ParameterRole::kTokenTable || parameter.role == ParameterRole::kHead);
 }
 
 /// By groups, and within a group in order of the first parameter.
@@ -118,7 +107,8 @@ std::vector<Training> trainings_of(const Parameters& parameters, const TrainConf
       if (parameter.group != group) continue;
       const OptimizerGroupConfig* settings = &settings_of(config.optimizer, group, parameter.name);
       const bool is_adam = settings->type == OptimizerType::kAdam;
-      const StoredPrecision storage = is_adam ? storage_of(config.precision, parameter) : StoredPrecision::kFloat32;
+      const StoredPrecision storage =
+          is_adam ? adam_storage(config.precision, group, parameter.role) : StoredPrecision::kFloat32;
       auto same = std::find_if(trainings.begin(), trainings.end(), [&](const Training& one) {
         return one.settings == settings && one.storage == storage && !one.is_alone;
       });
@@ -232,7 +222,7 @@ void OptimizerSet::find_tied_pair() {
   pair_ = TiedPair();  // not emplace(): to clang, a nested class is incomplete where that asks
   for (const Parameter& parameter : parameters_.all()) {
     if (!is_of_tied_pair(config_, parameter)) continue;
-    const bool is_head = parameter.name == "lm_head.weight";
+    const bool is_head = parameter.role == ParameterRole::kHead;
     (is_head ? pair_->head : pair_->table) = parameter.tensor;
     for (const auto& optimizer : optimizers_) {
       if (optimizer->updates_only(parameter.tensor))
