@@ -214,37 +214,44 @@ constexpr auto kBenchmark = MeasureKind::kBenchmark;
 constexpr auto kCounter = MeasureKind::kCounter;
 constexpr auto kConfig = MeasureKind::kConfig;
 constexpr auto kLog = MeasureKind::kPublishedLog;
+constexpr auto kOther = MetricBasis::kOther;
+constexpr auto kMeanLoss = MetricBasis::kMeanLoss;
+constexpr auto kTime = MetricBasis::kTime;
+constexpr auto kMachine = MetricBasis::kMachine;
 
 // The metrics that claims can use; README.md of this folder repeats this table for people.
 constexpr ClaimMetric kMetrics[] = {
-    {kCells, "step_ms", "ms", kPositive, "training clock over timed steps"},
-    {kCells, "phase_data_ms", "ms", kPositive, "the step's time for getting its tokens"},
-    {kCells, "phase_communication_ms", "ms", kPositive, "the step's time for waiting on other processes"},
+    {kCells, "step_ms", "ms", kPositive, "training clock over timed steps", kTime},
+    {kCells, "phase_data_ms", "ms", kPositive, "the step's time for getting its tokens", kTime},
+    {kCells, "phase_communication_ms", "ms", kPositive, "the step's time for waiting on other processes", kTime},
     {kCells, "all_gather_ms", "ms", kPositive,
-     "a step's all-gathers, each from the moment it is carried out to its result, in the first process"},
-    {kCells, "tokens_per_second", "tokens/s", kPositive, "trained tokens over training-clock time"},
-    {kCells, "final_val_loss", "nats/token", kPositive, "last validation loss, mean over the seeds"},
+     "a step's all-gathers, each from the moment it is carried out to its result, in the first process", kTime},
+    {kCells, "tokens_per_second", "tokens/s", kPositive, "trained tokens over training-clock time", kTime},
+    {kCells, "final_val_loss", "nats/token", kPositive, "last validation loss, mean over the seeds", kMeanLoss},
     {kCells, "final_val_loss_sd", "nats/token", kPositive, "its standard deviation over the seeds"},
     {kCells, "loss_at_long_positions", "nats/token", kPositive,
-     "last validation loss of the quarter of the tokens that are furthest into their documents"},
-    {kCells, "time_to_target_s", "s", kPositive, "training clock when the validation loss first reaches the target"},
+     "last validation loss of the quarter of the tokens that are furthest into their documents", kMeanLoss},
+    {kCells, "time_to_target_s", "s", kPositive, "training clock when the validation loss first reaches the target",
+     kTime},
     {kCells, "peak_bytes", "bytes", kPositive, "peak memory of the process"},
     {kCells, "gradient_flow", "1", kFraction,
      "gradient per weight of the layer where it is smallest over the largest, mean over the run's samples"},
     {kCells, "stable_rate", "1", kPositive,
      "largest factor on all learning rates, of 1 to 128, up to which a seed does not diverge"},
     {kCells, "share_of_peak", "1", kFraction,
-     "the model's arithmetic per second over the machine's fastest matrix products", false, true},
+     "the model's arithmetic per second over the machine's fastest matrix products", kTime, false, true},
     {kCells, "different_losses", "steps", kPositive,
-     "steps whose training loss differs in any bit, same seed, over all seeds", true},
+     "steps whose training loss differs in any bit, same seed, over all seeds", kOther, true},
     {kCells, "share_of_saved_time", "1", kPositive,
-     "of the logarithm of the step time that the change from `whole` to `after` saves, the part from `before`", true},
+     "of the logarithm of the step time that the change from `whole` to `after` saves, the part from `before`", kTime,
+     true},
     {kCells, "reserved_over_allocated", "1", kPositive,
-     "peak of the memory that the GPU's allocator holds over the peak of what tensors hold", false, true},
-    {kCells, "gpu_launches", "1", kPositive, "kernels and graphs that a step launches", false, true},
+     "peak of the memory that the GPU's allocator holds over the peak of what tensors hold", kOther, false, true},
+    {kCells, "gpu_launches", "1", kPositive, "kernels and graphs that a step launches", kOther, false, true},
     {kCells, "gpu_utilization_percent", "percent", kPositive,
-     "share of the time in which a kernel ran, median over the training", false, true},
-    {kCells, "gpu_pcie_mb_per_s", "MB/s", kPositive, "received over the bus, median over the training", false, true},
+     "share of the time in which a kernel ran, median over the training", kMachine, false, true},
+    {kCells, "gpu_pcie_mb_per_s", "MB/s", kPositive, "received over the bus, median over the training", kMachine, false,
+     true},
 
     {kBenchmark, "time_ms", "ms", kPositive, "forward and backward, or one update"},
     {kBenchmark, "bytes", "bytes", kPositive, "largest memory held beyond inputs and outputs"},

@@ -101,6 +101,14 @@ struct Claim {
 /// metrics that the measure's kind does not have, arms that the rule does not use, rules that cannot fail or hold.
 Claim read_claim(const core::Json& json, const std::string& source);
 
+/// What values of a metric depend on, and so which of them are comparable.
+enum class MetricBasis {
+  kOther,
+  kMeanLoss,  ///< a mean of losses: all cells of a plan inform its spread, and machines do not matter
+  kTime,      ///< a time, or a rate or share made of times: comparable within one machine and between equal code only
+  kMachine,   ///< comparable within one machine only
+};
+
 /// One metric that rules may name, described for one kind of measure.
 struct ClaimMetric {
   MeasureKind kind;
@@ -108,6 +116,7 @@ struct ClaimMetric {
   const char* unit;
   MetricRange range;
   const char* text;
+  MetricBasis basis = MetricBasis::kOther;
   bool is_of_pair = false;  ///< compares the two arms itself; used only with RuleForm::kPair
   bool is_of_gpu = false;   ///< only runs on a GPU can be judged by it
 };

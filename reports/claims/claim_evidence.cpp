@@ -236,8 +236,9 @@ const ClaimPlan* ClaimEvidence::plan_of(const std::vector<ablations::ClaimCell>&
   return nullptr;
 }
 
-bool is_mean_loss(const std::string& metric) {
-  return metric == "final_val_loss" || metric == kLossAtLongPositions;
+ablations::MetricBasis cell_metric_basis(const std::string& metric) {
+  const ablations::ClaimMetric* const found = ablations::find_claim_metric(ablations::MeasureKind::kCells, metric);
+  return found == nullptr ? ablations::MetricBasis::kOther : found->basis;
 }
 
 BySeed ClaimEvidence::values(const CellMeasures& cell, const std::string& metric) const {
@@ -274,7 +275,8 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
       const auto found = by_seed.find(reference.run.seed);
       const RunMeasure* const run = completed_run(cell, reference.run.seed);
       if (found == by_seed.end() || run == nullptr) continue;
-      const bool is_anywhere = is_mean_loss(metric) || metric == "gradient_flow";
+      const ablations::MetricBasis basis = cell_metric_basis(metric);
+      const bool is_anywhere = basis == ablations::MetricBasis::kMeanLoss || metric == "gradient_flow";
       if (!is_anywhere && !share_machine(*run, reference)) continue;
       if (is_ratio(form) && !(found->second > 0.0)) return std::nullopt;
       entry = is_ratio(form) ? std::log(found->second) : found->second;

@@ -58,8 +58,8 @@ struct OperationRepetitions {
 /// Over runs: with three or more runs, each run's median counts once; with fewer, all repetitions count.
 MeasuredNumber number_of(ablations::RuleForm form, const std::vector<OperationRepetitions>& runs);
 
-/// Whether the metric is a mean of losses: all cells of a plan inform its spread, and machines do not matter.
-bool is_mean_loss(const std::string& metric);
+/// Of a metric of training cells (ablations::claim_metrics); kOther for any other name.
+ablations::MetricBasis cell_metric_basis(const std::string& metric);
 
 /// The stored plan that a claim is judged from.
 struct ClaimPlan {

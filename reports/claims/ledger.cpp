@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "ablations/claim_cells.h"
 #include "ablations/claim_counters.h"
@@ -18,6 +17,8 @@
 
 namespace nanobench::reports {
 namespace {
+
+using ablations::MetricBasis;
 
 constexpr double kGiga = 1e9;
 constexpr double kMsPerS = 1e3;
@@ -51,10 +52,8 @@ bool is_of_gpu(const ablations::Claim& claim) {
 }
 
 /// Compared within one machine only.
-bool is_time(const std::string& metric) {
-  const std::set<std::string> others = {"final_val_loss_sd", "peak_bytes",    "reserved_over_allocated",
-                                        "gpu_launches",      "gradient_flow", "stable_rate"};
-  return !is_mean_loss(metric) && !others.contains(metric);
+bool is_of_machine(MetricBasis basis) {
+  return basis == MetricBasis::kTime || basis == MetricBasis::kMachine;
 }
 
 const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
@@ -114,17 +113,18 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   if (metric == "share_of_saved_time") return share_of_saved_time(reason);
   if (metric == "rank_parameter_difference") return parameter_difference();
   if (metric == "stable_rate") return stable_rate(reason);
+  const MetricBasis basis = cell_metric_basis(metric);
   BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
   BySeed after = after_ != nullptr ? evidence_.values(*after_, metric) : BySeed();
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
   if (before_ != nullptr && after_ != nullptr) {
     const std::optional<PlanValues> values = evidence_.plan_values(claim_.rule->form, plan_, *before_, *after_, metric);
     // Memory jumps, and a GPU's counters scatter each in its own way.
-    const bool is_alike = (is_time(metric) && !is_of_gpu(claim_)) || is_mean_loss(metric);
+    const bool is_alike = (is_of_machine(basis) && !is_of_gpu(claim_)) || basis == MetricBasis::kMeanLoss;
     if (values && is_alike)
-      return number_in_plan(claim_.rule->form, *values, is_time(metric) ? kTimePriorDf : kLossPriorDf);
+      return number_in_plan(claim_.rule->form, *values, is_of_machine(basis) ? kTimePriorDf : kLossPriorDf);
   }
-  if (is_time(metric) && before_ != nullptr && after_ != nullptr) {
+  if (is_of_machine(basis) && before_ != nullptr && after_ != nullptr) {
     before = on_one_machine(before, *before_, after_);
     after = on_one_machine(after, *after_, before_);
   }
@@ -132,10 +132,7 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
 }
 
 std::string CellMetrics::doubt() const {
-  const std::string& metric = claim_.rule->metric;
-  const std::set<std::string> rates = {"tokens_per_second", "train_seconds", "time_to_target_s", "share_of_peak",
-                                       "share_of_saved_time"};
-  const bool is_of_times = metric.ends_with("_ms") || rates.contains(metric);
+  const bool is_of_times = cell_metric_basis(claim_.rule->metric) == MetricBasis::kTime;
   if (!is_of_times || compares_kernels_ || before_ == nullptr || after_ == nullptr) return "";
   core::StepParts parts = parts_without_kernel({{after_, 1.0}, {before_, -1.0}});
   if (whole_ != nullptr) parts.merge(parts_without_kernel({{after_, 1.0}, {whole_, -1.0}}));

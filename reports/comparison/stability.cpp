@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/json.h"
+#include "core/base/text.h"
 #include "reports/stats/proportion.h"
 #include "reports/stats/t_tests.h"
 
@@ -25,17 +26,28 @@ std::string arm_key(const CellMeasures& cell) {
   return config.dump();
 }
 
-/// "qk_norm=off" of "qk_norm=off, rate_factor=4"; the label where it names no factor.
-std::string arm_label(const std::string& cell) {
-  std::string label;
-  std::size_t begin = 0;
-  while (begin <= cell.size()) {
-    const std::size_t end = std::min(cell.find(", ", begin), cell.size());
-    const std::string part = cell.substr(begin, end - begin);
-    if (part.rfind(std::string(kRateFactor) + "=", 0) != 0) label += (label.empty() ? "" : ", ") + part;
-    begin = end + 2;
+using FeatureSettings = std::map<std::string, std::string>;
+
+/// "qk_norm=off": the settings of the features in which the arms differ.
+std::string differing_settings(const FeatureSettings& one, const std::vector<const results::PlanCell*>& arms) {
+  std::vector<std::string> words;
+  for (const auto& [feature, setting] : one) {
+    const auto has_other = [&, &name = feature, &value = setting](const results::PlanCell* arm) {
+      const auto found = arm->features.find(name);
+      return found == arm->features.end() || found->second != value;
+    };
+    if (std::any_of(arms.begin(), arms.end(), has_other)) words.push_back(feature + "=" + setting);
   }
-  return label.empty() ? "the base" : label;
+  return words.empty() ? "the base" : joined(words);
+}
+
+/// Arms that have the same features are named by their first cells.
+void name_arms(std::vector<StabilityArm>& arms, const std::vector<const results::PlanCell*>& cells) {
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    const auto has_same = [&](const results::PlanCell* cell) { return cell->features == cells[i]->features; };
+    const bool is_unique = std::count_if(cells.begin(), cells.end(), has_same) == 1;
+    arms[i].label = is_unique ? differing_settings(cells[i]->features, cells) : cells[i]->label;
+  }
 }
 
 StabilityPoint& point_at(StabilityArm& arm, double factor) {
@@ -154,13 +166,18 @@ int StabilityPoint::count() const {
 std::optional<Stability> stability_of(const std::vector<CellMeasures>& cells, const std::optional<double>& threshold) {
   Stability stability{.threshold = threshold, .arms = {}, .changes = {}};
   std::map<std::string, std::size_t> arms;
+  std::vector<const results::PlanCell*> first_cells;
   for (const CellMeasures& cell : cells) {
     const std::string key = arm_key(cell);
     if (key.empty()) continue;
     const auto [at, is_new] = arms.try_emplace(key, stability.arms.size());
-    if (is_new) stability.arms.emplace_back().label = arm_label(cell.cell.label);
+    if (is_new) {
+      stability.arms.emplace_back();
+      first_cells.push_back(&cell.cell);
+    }
     read_cell(stability.arms[at->second], cell, threshold);
   }
+  name_arms(stability.arms, first_cells);
   for (StabilityArm& arm : stability.arms) finish(arm);
   std::erase_if(stability.arms, [](const StabilityArm& arm) { return arm.points.size() < 2; });
   if (stability.arms.empty()) return std::nullopt;

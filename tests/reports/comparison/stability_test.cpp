@@ -20,6 +20,7 @@ std::string stability_config(double factor, const std::string& setting) {
 CellMeasures rate_cell(const std::string& setting, double factor, const std::vector<double>& losses) {
   CellMeasures cell =
       made_cell("setting=" + setting + ", rate_factor=" + std::to_string(static_cast<int>(factor)), losses);
+  cell.cell.features = {{"setting", setting}, {"other", "on"}};
   for (std::size_t i = 0; i < losses.size(); ++i) {
     RunMeasure& run = cell.runs[i];
     run.run.config = stability_config(factor, setting);
