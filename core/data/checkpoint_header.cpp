@@ -8,7 +8,7 @@ namespace nanobench::core {
 namespace {
 
 constexpr const char* kFormatKey = "format";
-constexpr const char* kFormat = "nanobench checkpoint";
+constexpr const char* kCheckpointFormat = "nanobench checkpoint";
 constexpr const char* kVersionKey = "version";
 constexpr const char* kStepKey = "step";
 constexpr const char* kEngineKey = "engine_version";
@@ -35,7 +35,7 @@ std::int64_t number(const std::map<std::string, std::string>& metadata, const ch
 }  // namespace
 
 std::map<std::string, std::string> to_metadata(const CheckpointHeader& header) {
-  return {{kFormatKey, kFormat},
+  return {{kFormatKey, kCheckpointFormat},
           {kVersionKey, std::to_string(kCheckpointVersion)},
           {kStepKey, std::to_string(header.step)},
           {kEngineKey, header.engine_version},
@@ -45,7 +45,7 @@ std::map<std::string, std::string> to_metadata(const CheckpointHeader& header) {
 std::optional<CheckpointHeader> checkpoint_header(const std::map<std::string, std::string>& metadata,
                                                   const std::string& source) {
   const auto format = metadata.find(kFormatKey);
-  if (format == metadata.end() || format->second != kFormat) return std::nullopt;
+  if (format == metadata.end() || format->second != kCheckpointFormat) return std::nullopt;
   const std::int64_t version = number(metadata, kVersionKey, source);
   if (version > kCheckpointVersion) {
     throw Error(ErrorCode::kUnavailable, source + ": is a checkpoint of version " + std::to_string(version) +

@@ -8,12 +8,12 @@
 namespace nanobench::core {
 namespace {
 
-constexpr std::string_view kMagic = "nanorun1";
+constexpr std::string_view kHandshakeMagic = "nanorun1";
 constexpr std::string_view kWelcome = "w";
 constexpr std::size_t kRankBytes = 4;
 constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kProofBytes = sizeof(Sha256);
-constexpr std::size_t kHelloBytes = kMagic.size() + kRankBytes + kRandomBytes;
+constexpr std::size_t kHelloBytes = kHandshakeMagic.size() + kRankBytes + kRandomBytes;
 static_assert(CallerHandshake::kReplyBytes == kRandomBytes + kProofBytes);
 static_assert(CallerHandshake::kWelcomeBytes == kWelcome.size());
 
@@ -43,7 +43,7 @@ struct Ranks {
 };
 
 std::string proof_of(Side side, const Membership& membership, Ranks ranks, std::string_view challenge) {
-  std::string said(kMagic);
+  std::string said(kHandshakeMagic);
   said += static_cast<char>(side);
   for (const int number : {membership.size, ranks.listener, ranks.caller})
     said += number_text(static_cast<std::uint32_t>(number), kRankBytes);
@@ -71,18 +71,18 @@ std::size_t ListenerHandshake::wanted() const {
 }
 
 bool ListenerHandshake::can_begin_with(std::string_view bytes) const {
-  const std::size_t known = std::min(bytes.size(), kMagic.size());
-  return !challenge_.empty() || bytes.substr(0, known) == kMagic.substr(0, known);
+  const std::size_t known = std::min(bytes.size(), kHandshakeMagic.size());
+  return !challenge_.empty() || bytes.substr(0, known) == kHandshakeMagic.substr(0, known);
 }
 
 std::optional<std::string> ListenerHandshake::reply_to_hello(std::string_view message) {
-  if (message.substr(0, kMagic.size()) != kMagic) return std::nullopt;
-  const std::uint32_t rank = rank_from(message.substr(kMagic.size(), kRankBytes));
+  if (message.substr(0, kHandshakeMagic.size()) != kHandshakeMagic) return std::nullopt;
+  const std::uint32_t rank = rank_from(message.substr(kHandshakeMagic.size(), kRankBytes));
   if (rank >= static_cast<std::uint32_t>(membership_->size) || rank == static_cast<std::uint32_t>(own_rank_))
     return std::nullopt;
   caller_ = static_cast<int>(rank);
   const std::string own_part = random_bytes(kRandomBytes);
-  challenge_ = std::string(message.substr(kMagic.size() + kRankBytes)) + own_part;
+  challenge_ = std::string(message.substr(kHandshakeMagic.size() + kRankBytes)) + own_part;
   return own_part + proof_of(Side::kListener, *membership_, {own_rank_, caller_}, challenge_);
 }
 
@@ -99,12 +99,13 @@ CallerHandshake::CallerHandshake(const Membership& membership, int own_rank, int
     : membership_(&membership),
       own_rank_(own_rank),
       listener_rank_(listener_rank),
-      hello_(std::string(kMagic) + number_text(static_cast<std::uint32_t>(own_rank), kRankBytes) +
+      hello_(std::string(kHandshakeMagic) + number_text(static_cast<std::uint32_t>(own_rank), kRankBytes) +
              random_bytes(kRandomBytes)) {}
 
 std::optional<std::string> CallerHandshake::answer_to(std::string_view reply) const {
   if (reply.size() != kReplyBytes) return std::nullopt;
-  const std::string challenge = hello_.substr(kMagic.size() + kRankBytes) + std::string(reply.substr(0, kRandomBytes));
+  const std::string challenge =
+      hello_.substr(kHandshakeMagic.size() + kRankBytes) + std::string(reply.substr(0, kRandomBytes));
   const Ranks ranks{listener_rank_, own_rank_};
   if (!is_same_proof(reply.substr(kRandomBytes), proof_of(Side::kListener, *membership_, ranks, challenge)))
     return std::nullopt;

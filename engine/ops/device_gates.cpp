@@ -9,14 +9,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr std::int64_t kWidthUnit = 8;
+constexpr std::int64_t kDeviceWidthUnit = 8;
 
 at::Tensor floats_for(const at::Tensor& on_device, at::IntArrayRef sizes) {
   return at::empty(sizes, on_device.options().dtype(at::kFloat).requires_grad(false));
 }
 
 bool fits_gate(const at::Tensor& rows, const at::Tensor& weight) {
-  return takes_device_kernels(rows) && rows.size(-1) % kWidthUnit == 0 && weight.scalar_type() == at::kFloat &&
+  return takes_device_kernels(rows) && rows.size(-1) % kDeviceWidthUnit == 0 && weight.scalar_type() == at::kFloat &&
          weight.size(1) <= cuda::kMaxGateDim;
 }
 
@@ -108,7 +108,7 @@ struct DeviceSmearFunction : torch::autograd::Function<DeviceSmearFunction> {
 
 bool fits_device_head_gate(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
   return takes_device_kernels(y) && fits_gate(x, weight) && y.size(1) <= cuda::kMaxGateHeads &&
-         y.size(2) % kWidthUnit == 0;
+         y.size(2) % kDeviceWidthUnit == 0;
 }
 
 bool fits_device_smear(const at::Tensor& e, const at::Tensor& weight) {

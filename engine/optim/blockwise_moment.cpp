@@ -6,7 +6,7 @@
 namespace nanobench::core {
 namespace {
 
-constexpr double kTiny = 1e-10;
+constexpr double kTinyMoment = 1e-10;
 
 bool is_by_rows(const MuonParameter& parameter, const OptimizerGroupConfig& config) {
   if (config.mean_axis == MeanAxis::kRow) return true;
@@ -39,8 +39,8 @@ void BlockwiseMoment::normalize_(std::size_t parameter, at::Tensor& update) {
   const at::Tensor before = norm(x);
   moments.lerp_(x.square().mean(moments.size(1) == x.size(1) && moments.size(2) == 1 ? -1 : -2, /*keepdim=*/true),
                 1.0 - beta2_);
-  x.div_(moments.clamp_min(kTiny).sqrt());
-  x.mul_(before / norm(x).clamp_min(kTiny));
+  x.div_(moments.clamp_min(kTinyMoment).sqrt());
+  x.mul_(before / norm(x).clamp_min(kTinyMoment));
   if (rounds_) round_to_bfloat16_(x);
 }
 

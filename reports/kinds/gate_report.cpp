@@ -214,7 +214,7 @@ Document gate_report(const GateResult& result) {
 
 namespace {
 
-constexpr std::size_t kMaxNamed = 3;  // per verdict; the table has all
+constexpr std::size_t kMaxPerVerdict = 3;  // per verdict; the table has all
 
 /// " Proved better: step time of record12 (-3.1 %)."; empty without such a check.
 std::string named(const GateResult& result, Verdict verdict, const std::string& word) {
@@ -227,7 +227,7 @@ std::string named(const GateResult& result, Verdict verdict, const std::string& 
     if (has_cells) name += " of " + check.cell;
     if (check.change && std::isfinite(*check.change)) name += " (" + change_text(check, *check.change) + ")";
   }
-  return names.empty() ? "" : " " + word + ": " + listed_first(names, kMaxNamed) + ".";
+  return names.empty() ? "" : " " + word + ": " + listed_first(names, kMaxPerVerdict) + ".";
 }
 
 /// "b against a: 1 of 4 checks improved, 3 inconclusive. Proved better: step time of record12 (-3.1 %)."

@@ -14,7 +14,7 @@ using core::ErrorCode;
 using core::Json;
 using core::JsonObject;
 
-constexpr int kFormat = 1;
+constexpr int kStateFormat = 1;
 constexpr std::int64_t kMaxSubmissions = 1'000'000;
 
 [[noreturn]] void fail(const std::string& source, const std::string& what) {
@@ -91,7 +91,7 @@ int SlurmState::times_submitted(std::size_t position) const {
 }
 
 Json to_json(const SlurmState& state) {
-  Json json = {{"format", kFormat},
+  Json json = {{"format", kStateFormat},
                {"plan", state.plan_digest},
                {"plan_made_at", state.plan_made_at},
                {"is_fresh", state.is_fresh},
@@ -109,7 +109,7 @@ SlurmState read_state(const Json& value, const std::string& source, std::size_t 
   return checked(source, [&] {
     JsonObject object(value, source);
     SlurmState state;
-    if (object.integer("format", 0, 1'000'000) != kFormat) object.fail("format", "another version's");
+    if (object.integer("format", 0, 1'000'000) != kStateFormat) object.fail("format", "another version's");
     state.plan_digest = object.string("plan");
     state.plan_made_at = object.string("plan_made_at");
     state.is_fresh = object.boolean_or("is_fresh", false);

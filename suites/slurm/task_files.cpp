@@ -25,7 +25,7 @@ using core::Json;
 using core::JsonObject;
 using results::RunRecord;
 
-constexpr int kFormat = 2;
+constexpr int kTaskFormat = 2;
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 Json cell_json(const Cell& cell) {
@@ -75,8 +75,8 @@ const Json& list_at(JsonObject& object, const std::string& key) {
 Plan read_checked(const Json& value, const std::string& source) {
   JsonObject object(value, source);
   const std::int64_t format = object.integer("format", 0, kAny);
-  if (format != kFormat) {
-    throw Error(ErrorCode::kUnavailable, source + ": /format: this program reads " + std::to_string(kFormat) +
+  if (format != kTaskFormat) {
+    throw Error(ErrorCode::kUnavailable, source + ": /format: this program reads " + std::to_string(kTaskFormat) +
                                              ", the file has " + std::to_string(format) +
                                              "; use programs of one build");
   }
@@ -122,7 +122,7 @@ bool is_same_run(const RunRecord& a, const RunRecord& b) {
 
 std::string plan_text(const Plan& plan) {
   Json json = {
-      {"format", kFormat},
+      {"format", kTaskFormat},
       {"suite", plan.suite.name},
       {"scale", plan.suite.scale},
       {"limits",

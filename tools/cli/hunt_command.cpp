@@ -32,7 +32,7 @@ struct HuntOptions {
 
 constexpr std::uint64_t kScreeningSeed = 1;
 constexpr int kMinSeeds = reports::kMinSeedsAdvised;
-constexpr int kMaxSeeds = 30;
+constexpr int kMaxHuntSeeds = 30;
 constexpr std::int64_t kMinRuns = 16;
 
 constexpr const char* kHuntFooter =
@@ -133,7 +133,7 @@ suites::Suite suspects_suite(const suites::Suite& asked, const reports::Screenin
   if (suite.features.size() > most) suite.features.resize(most);
   const auto cells = static_cast<std::int64_t>(suite.features.size()) + 1;
   suite.seeds.clear();
-  for (std::int64_t i = 1; i <= std::clamp<std::int64_t>(runs / cells, kMinSeeds, kMaxSeeds); ++i)
+  for (std::int64_t i = 1; i <= std::clamp<std::int64_t>(runs / cells, kMinSeeds, kMaxHuntSeeds); ++i)
     suite.seeds.push_back(kScreeningSeed + static_cast<std::uint64_t>(i));
   return suite;
 }

@@ -40,7 +40,7 @@ struct WatchOptions {
   bool is_json = false;
 };
 
-constexpr std::size_t kPipeColumns = 200;  // without a terminal, nothing is cut
+constexpr std::size_t kWatchPipeColumns = 200;  // without a terminal, nothing is cut
 constexpr const char* kWatchFooter =
     "Examples:\n"
     "  nanobench watch                      the suite that runs now, else the newest\n"
@@ -93,7 +93,7 @@ std::optional<WatchState> first_state(PlanWatcher& watcher, const WatchOptions& 
 
 /// Prints plain, permanent lines.
 void print_snapshot(const WatchState& state) {
-  const WatchStyle style{.width = terminal_width(STDOUT_FILENO, kPipeColumns), .terminal = terminal_kind()};
+  const WatchStyle style{.width = terminal_width(STDOUT_FILENO, kWatchPipeColumns), .terminal = terminal_kind()};
   for (const std::string& line : watch_lines(state, style)) std::cout << line << "\n";
   std::cout << std::flush;
 }
