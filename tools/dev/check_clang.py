@@ -47,7 +47,7 @@ DROPPED = (
     "-Wno-maybe-uninitialized",
     "-c",
 )
-DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-x")
+DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-x", "--param")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # GCC's own -Wconversion lets signs be in C++.
 ADDED = ("-Wshadow", "-Wno-sign-conversion", "-Wno-unknown-warning-option", "-Werror")
