@@ -336,6 +336,10 @@ Claim read_claim(const Json& json, const std::string& source) {
   return claim;
 }
 
+bool is_of_machine(MetricBasis basis) {
+  return basis == MetricBasis::kTime || basis == MetricBasis::kMachine;
+}
+
 std::span<const ClaimMetric> claim_metrics() {
   return kMetrics;
 }

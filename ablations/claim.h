@@ -109,6 +109,9 @@ enum class MetricBasis {
   kMachine,   ///< comparable within one machine only
 };
 
+/// Whether values are comparable within one machine only.
+bool is_of_machine(MetricBasis basis);
+
 /// One metric that rules may name, described for one kind of measure.
 struct ClaimMetric {
   MeasureKind kind;

@@ -181,6 +181,21 @@ class Lister {
   std::vector<ParameterShape> parameters_;
 };
 
+bool is_gate(ParameterRole role) {
+  return role == ParameterRole::kGate || role == ParameterRole::kSkipGate;
+}
+
+/// Whether it is a matrix of attention or of an MLP.
+bool is_block_matrix(ParameterRole role) {
+  switch (role) {
+    case ParameterRole::kAttention:
+    case ParameterRole::kMergedAttention:
+    case ParameterRole::kMlpUp:
+    case ParameterRole::kMlpDown: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 std::int64_t ParameterShape::numbers() const {
@@ -204,20 +219,6 @@ std::int64_t unread_numbers(const ModelConfig& model) {
 std::vector<ParameterShape> parameter_list(const TrainConfig& config) {
   const OptimizerGroupConfig& hidden = config.optimizer.hidden_matrices;
   return Lister(config.model, hidden.type != OptimizerType::kMuon || hidden.split_qkv).list();
-}
-
-bool is_gate(ParameterRole role) {
-  return role == ParameterRole::kGate || role == ParameterRole::kSkipGate;
-}
-
-bool is_block_matrix(ParameterRole role) {
-  switch (role) {
-    case ParameterRole::kAttention:
-    case ParameterRole::kMergedAttention:
-    case ParameterRole::kMlpUp:
-    case ParameterRole::kMlpDown: return true;
-    default: return false;
-  }
 }
 
 StoredPrecision adam_storage(const PrecisionConfig& precision, ParameterGroup group, ParameterRole role) {

@@ -33,10 +33,6 @@ enum class ParameterRole {
   kSkipGate,
 };
 
-bool is_gate(ParameterRole role);
-/// Whether it is a matrix of attention or of an MLP.
-bool is_block_matrix(ParameterRole role);
-
 struct ParameterShape {
   std::string name;
   ParameterGroup group = ParameterGroup::kScalars;

@@ -263,6 +263,7 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
                                                      const CellMeasures& after, const std::string& metric,
                                                      const CellMeasures* whole) const {
   if (!is_ratio(form) && form != RuleForm::kAfterMinusBefore) return std::nullopt;
+  const bool is_within_machine = is_of_machine(cell_metric_basis(metric));
   PlanValues result;
   for (const auto& [label, cell] : plan.cells) {
     if (&cell == &before) result.before = result.table.size();
@@ -275,9 +276,7 @@ std::optional<PlanValues> ClaimEvidence::plan_values(RuleForm form, const ClaimP
       const auto found = by_seed.find(reference.run.seed);
       const RunMeasure* const run = completed_run(cell, reference.run.seed);
       if (found == by_seed.end() || run == nullptr) continue;
-      const ablations::MetricBasis basis = cell_metric_basis(metric);
-      const bool is_anywhere = basis == ablations::MetricBasis::kMeanLoss || metric == "gradient_flow";
-      if (!is_anywhere && !share_machine(*run, reference)) continue;
+      if (is_within_machine && !share_machine(*run, reference)) continue;
       if (is_ratio(form) && !(found->second > 0.0)) return std::nullopt;
       entry = is_ratio(form) ? std::log(found->second) : found->second;
     }

@@ -51,11 +51,6 @@ bool is_of_gpu(const ablations::Claim& claim) {
   return metric != nullptr && metric->is_of_gpu;
 }
 
-/// Compared within one machine only.
-bool is_of_machine(MetricBasis basis) {
-  return basis == MetricBasis::kTime || basis == MetricBasis::kMachine;
-}
-
 const CellMeasures* find(const ClaimPlan& plan, const std::optional<ablations::ClaimCell>& cell) {
   if (!cell) return nullptr;
   const auto found = plan.cells.find(cell->label);
@@ -117,12 +112,11 @@ MeasuredNumber CellMetrics::number(std::string& reason) const {
   BySeed before = before_ != nullptr ? evidence_.values(*before_, metric) : BySeed();
   BySeed after = after_ != nullptr ? evidence_.values(*after_, metric) : BySeed();
   if (metric == "final_val_loss_sd") return sd_ratio(before, after);
-  if (before_ != nullptr && after_ != nullptr) {
+  // Memory jumps, and a GPU's counters scatter each in its own way.
+  const bool is_alike = (is_of_machine(basis) && !is_of_gpu(claim_)) || basis == MetricBasis::kMeanLoss;
+  if (is_alike && before_ != nullptr && after_ != nullptr) {
     const std::optional<PlanValues> values = evidence_.plan_values(claim_.rule->form, plan_, *before_, *after_, metric);
-    // Memory jumps, and a GPU's counters scatter each in its own way.
-    const bool is_alike = (is_of_machine(basis) && !is_of_gpu(claim_)) || basis == MetricBasis::kMeanLoss;
-    if (values && is_alike)
-      return number_in_plan(claim_.rule->form, *values, is_of_machine(basis) ? kTimePriorDf : kLossPriorDf);
+    if (values) return number_in_plan(claim_.rule->form, *values, is_of_machine(basis) ? kTimePriorDf : kLossPriorDf);
   }
   if (is_of_machine(basis) && before_ != nullptr && after_ != nullptr) {
     before = on_one_machine(before, *before_, after_);

@@ -26,12 +26,10 @@ std::string arm_key(const CellMeasures& cell) {
   return config.dump();
 }
 
-using FeatureSettings = std::map<std::string, std::string>;
-
 /// "qk_norm=off": the settings of the features in which the arms differ.
-std::string differing_settings(const FeatureSettings& one, const std::vector<const results::PlanCell*>& arms) {
+std::string differing_settings(const results::PlanCell& one, const std::vector<const results::PlanCell*>& arms) {
   std::vector<std::string> words;
-  for (const auto& [feature, setting] : one) {
+  for (const auto& [feature, setting] : one.features) {
     const auto has_other = [&, &name = feature, &value = setting](const results::PlanCell* arm) {
       const auto found = arm->features.find(name);
       return found == arm->features.end() || found->second != value;
@@ -46,7 +44,7 @@ void name_arms(std::vector<StabilityArm>& arms, const std::vector<const results:
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const auto has_same = [&](const results::PlanCell* cell) { return cell->features == cells[i]->features; };
     const bool is_unique = std::count_if(cells.begin(), cells.end(), has_same) == 1;
-    arms[i].label = is_unique ? differing_settings(cells[i]->features, cells) : cells[i]->label;
+    arms[i].label = is_unique ? differing_settings(*cells[i], cells) : cells[i]->label;
   }
 }
 

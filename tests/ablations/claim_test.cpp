@@ -326,5 +326,22 @@ TEST(ClaimFacts, FallBackOnTheFilesOwnValue) {
   EXPECT_EQ(known_value(embedded_catalogue(), read_claim(json, "c.json")), 7);
 }
 
+/// By the units: what is measured in seconds, or per second, depends on machine and code, whatever it is called.
+TEST(ClaimMetrics, TimesAreComparedWithinOneMachineAndLossesAnywhere) {
+  const std::set<std::string> of_time = {"ms", "s", "tokens/s", "MB/s"};
+  for (const ClaimMetric& metric : claim_metrics()) {
+    if (metric.kind != MeasureKind::kCells) continue;
+    const bool is_loss = std::string(metric.unit) == "nats/token";
+    if (is_loss || of_time.contains(metric.unit)) {
+      EXPECT_EQ(is_of_machine(metric.basis), !is_loss) << metric.name;
+    }
+  }
+  const auto basis = [](const char* name) { return find_claim_metric(MeasureKind::kCells, name)->basis; };
+  EXPECT_EQ(basis("final_val_loss"), MetricBasis::kMeanLoss);
+  EXPECT_EQ(basis("final_val_loss_sd"), MetricBasis::kOther) << "a spread is no mean";
+  EXPECT_EQ(basis("share_of_saved_time"), MetricBasis::kTime);
+  EXPECT_EQ(basis("gpu_utilization_percent"), MetricBasis::kMachine);
+}
+
 }  // namespace
 }  // namespace nanobench::ablations

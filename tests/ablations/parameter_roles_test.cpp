@@ -6,6 +6,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/ablations/catalogue_support.h"
 
@@ -29,16 +30,6 @@ ParameterRole role_by_name(const std::string& name) {
   return is_matrix || name.ends_with("attn.qkv_w") ? ParameterRole::kAttention : ParameterRole::kOther;
 }
 
-const core::OptimizerGroupConfig& group_of(const core::OptimizerConfig& optimizer, ParameterGroup group) {
-  switch (group) {
-    case ParameterGroup::kEmbeddings: return optimizer.embeddings;
-    case ParameterGroup::kLmHead: return optimizer.lm_head;
-    case ParameterGroup::kHiddenMatrices: return optimizer.hidden_matrices;
-    case ParameterGroup::kScalars: break;
-  }
-  return optimizer.scalars;
-}
-
 TEST(ParameterRoles, AreThoseThatTheNamesOfEveryRecordSay) {
   std::set<ParameterRole> seen;
   for (const Record* record : embedded_catalogue().records()) {
@@ -54,10 +45,12 @@ TEST(ParameterRoles, AreThoseThatTheNamesOfEveryRecordSay) {
 
 TEST(ParameterRoles, AFamilyIsOfTheGroupOfItsParameters) {
   for (const Record* record : embedded_catalogue().records()) {
-    const core::TrainConfig config = resolve(embedded_catalogue(), {.record = record->id}).config;
-    for (const ParameterShape& parameter : core::parameter_list(config)) {
+    core::TrainConfig config = resolve(embedded_catalogue(), {.record = record->id}).config;
+    const std::vector<ParameterShape> parameters = core::parameter_list(config);
+    config.optimizer.families.clear();
+    for (const ParameterShape& parameter : parameters) {
       EXPECT_EQ(&config.optimizer.group_of_family(core::family_of(parameter.name)),
-                &group_of(config.optimizer, parameter.group))
+                &core::settings_of(config.optimizer, parameter.group, parameter.name))
           << record->id << " " << parameter.name;
     }
   }
@@ -65,12 +58,15 @@ TEST(ParameterRoles, AFamilyIsOfTheGroupOfItsParameters) {
 
 TEST(ParameterRoles, DecideStorage) {
   core::PrecisionConfig precision;
-  precision.gates = core::StoredPrecision::kBfloat16;
+  precision.gates = precision.scalars = core::StoredPrecision::kBfloat16;
   EXPECT_EQ(core::muon_storage(precision, ParameterRole::kGate), core::StoredPrecision::kBfloat16);
   EXPECT_EQ(core::muon_storage(precision, ParameterRole::kMlpUp), core::StoredPrecision::kFloat32);
   EXPECT_EQ(core::adam_storage(precision, ParameterGroup::kHiddenMatrices, ParameterRole::kSkipGate),
             core::StoredPrecision::kBfloat16);
-  EXPECT_EQ(core::adam_storage(precision, ParameterGroup::kScalars, ParameterRole::kSkip), precision.scalars);
+  EXPECT_EQ(core::adam_storage(precision, ParameterGroup::kScalars, ParameterRole::kSkip),
+            core::StoredPrecision::kBfloat16);
+  EXPECT_EQ(core::adam_storage(precision, ParameterGroup::kLmHead, ParameterRole::kHead),
+            core::StoredPrecision::kFloat32);
   EXPECT_TRUE(core::has_master(core::ParameterStorage::kBfloat16Truncated, ParameterRole::kMergedAttention));
   EXPECT_FALSE(core::has_master(core::ParameterStorage::kBfloat16Truncated, ParameterRole::kGate));
   EXPECT_TRUE(core::has_master(core::ParameterStorage::kBfloat16Stochastic, ParameterRole::kGate));

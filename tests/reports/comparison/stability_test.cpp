@@ -105,6 +105,16 @@ TEST(Stability, ArmsAreComparedSeedBySeed) {
   EXPECT_NEAR(change.rate_ratio.value_or(0), std::cbrt((1.0 / 8.0) * (2.0 / 4.0) * (0.5 / 2.0)), 1e-12);
 }
 
+TEST(Stability, ArmsAreNamedByTheFeaturesInWhichTheyDifferOrElseByTheirFirstCells) {
+  std::vector<CellMeasures> cells = swept_cells();
+  EXPECT_EQ(stability_of(cells)->arms[1].label, "setting=b");
+  cells.resize(4);
+  EXPECT_EQ(stability_of(cells)->arms[0].label, "the base");
+  cells = swept_cells();
+  for (CellMeasures& cell : cells) cell.cell.features.erase("setting");
+  EXPECT_EQ(stability_of(cells)->arms[1].label, cells[4].cell.label);
+}
+
 TEST(Stability, WithoutASweepOrWithDifferentFactorsNothingIsCompared) {
   EXPECT_FALSE(stability_of({rate_cell("a", 1.0, {3.0}), rate_cell("b", 1.0, {3.0})}));
   const std::optional<Stability> stability = stability_of(
