@@ -307,4 +307,11 @@ GpuLookup find_gpu(const std::string& id) {
   return {GpuDevice(opened.library, device), ""};
 }
 
+std::optional<std::int64_t> free_gpu_bytes(const std::string& id) {
+  const std::optional<GpuDevice> device = find_gpu(id).device;
+  if (!device) return std::nullopt;
+  const std::optional<std::int64_t> all = device->facts().memory_bytes, used = device->state().used_bytes;
+  return all && used ? std::optional(std::max<std::int64_t>(*all - *used, 0)) : std::nullopt;
+}
+
 }  // namespace nanobench::core

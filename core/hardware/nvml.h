@@ -77,4 +77,7 @@ struct GpuLookup {
 /// Finds a GPU by UUID ("GPU-4c2f...", as CUDA also reports it), PCI address ("0000:65:00.0") or index in list_gpus().
 GpuLookup find_gpu(const std::string& id);
 
+/// Memory of the GPU that nobody uses now, in bytes; nullopt if there is no such GPU or its driver does not say.
+std::optional<std::int64_t> free_gpu_bytes(const std::string& id);
+
 }  // namespace nanobench::core

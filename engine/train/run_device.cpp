@@ -1,5 +1,7 @@
 #include "engine/train/run_device.h"
 
+#include <unistd.h>
+
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
@@ -71,8 +73,9 @@ std::unique_ptr<DeviceMarks> RunDevice::make_marks() const {
   return plugin_ == nullptr ? nullptr : plugin_->make_marks();
 }
 
-std::unique_ptr<GpuMonitor> RunDevice::make_monitor() const {
-  return gpu_ ? std::make_unique<GpuMonitor>(*gpu_) : nullptr;
+std::unique_ptr<GpuMonitor> RunDevice::make_monitor(bool takes_turns) const {
+  if (!gpu_) return nullptr;
+  return std::make_unique<GpuMonitor>(*gpu_, GpuMonitorOptions{.root = takes_turns ? getppid() : getpid()});
 }
 
 Communicator& RunDevice::communicator_for(const DeviceGroup& group) {

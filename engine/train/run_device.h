@@ -35,8 +35,9 @@ class RunDevice {
   std::optional<DeviceMemory> memory() const;
   /// Null on the CPU.
   std::unique_ptr<DeviceMarks> make_marks() const;
-  /// Monitor that polls the driver until stopped; null on the CPU and if the driver reports nothing.
-  std::unique_ptr<GpuMonitor> make_monitor() const;
+  /// Monitor that polls the driver until stopped; null on the CPU and if the driver reports nothing. For a run that
+  /// takes turns, the engines that the same runner started are no strangers: they wait while this one computes.
+  std::unique_ptr<GpuMonitor> make_monitor(bool takes_turns) const;
   /// The communicator for tensors on this device; on the CPU, `group.host` itself, which must outlive this object.
   Communicator& communicator_for(const DeviceGroup& group);
 

@@ -370,7 +370,7 @@ RunOutcome Trainer::run() {
                              communicator_.size(), device_.plugin());
   capture_update();
   report_hello();
-  monitor_ = device_.make_monitor();
+  monitor_ = device_.make_monitor(/*takes_turns=*/turns_ != nullptr);
   if (!wait_for_turn(0)) return fail(RunOutcome::kInterrupted, "stopped before its first turn");
   warm_up();
   const CheckpointKeeper::Start start = checkpoints_ ? checkpoints_->start() : CheckpointKeeper::Start();

@@ -138,6 +138,8 @@ bool has_times(const std::vector<ContrastPart>& parts) {
 
 /// Why no time at equal loss could be computed.
 std::string reason_without_seconds(const EffectResult& result) {
+  if (result.seconds.equal_loss.status == EqualLoss::Status::kNoSlope)
+    return "too few validations to convert loss into time; the loss and the time have their own verdicts";
   if (result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain)
     return "the end of the loss curve is too flat or too noisy to convert loss into time; the loss has its own verdict";
   return std::min(result.loss.n, result.log_time.n) == 1 ? "n = 1 gives no error"

@@ -345,6 +345,7 @@ EffectSeconds PlanEffects::seconds(const results::PlanContrast& contrast, const 
     if (result.forecast) result.forecast->se_of_one *= reference;
   } else {
     const std::optional<Estimate> slope = slope_after(parts);
+    result.equal_loss.status = EqualLoss::Status::kNoSlope;
     if (!slope) return result;
     result.equal_loss.status = EqualLoss::Status::kSlopeUncertain;
     if (!(slope->value < 0.0)) return result;

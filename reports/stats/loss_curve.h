@@ -78,6 +78,7 @@ struct EqualLossInput {
 struct EqualLoss {
   enum class Status {
     kConverted,
+    kNoSlope,         ///< no run has validations enough towards its end
     kSlopeUncertain,  ///< the gain's interval reaches 0: no number of seconds is certain
     kMissing,         ///< a number is absent or not finite, or lacks an error or df
   };

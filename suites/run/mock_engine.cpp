@@ -118,6 +118,7 @@ class MockEngine {
     core::HelloEvent hello{"mock", "1", {{"device", "none"}}, spec_.threads, settings_.parameters};
     if (turns_.takes_turns()) hello.turn_steps = settings_.steps;
     if (!settings_.no_kernel_for.empty()) hello.environment["no_kernel_for"] = settings_.no_kernel_for;
+    if (!settings_.gpu_uuid.empty()) hello.environment["gpu_uuid"] = settings_.gpu_uuid;
     return hello;
   }
 

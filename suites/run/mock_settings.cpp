@@ -111,6 +111,7 @@ MockSettings read_mock_settings(const Json& json, const core::TrainConfig& confi
   read_integer(object, "parameters", settings.parameters, 0);
   read_integer(object, "peak_bytes", settings.peak_bytes, 0);
   settings.no_kernel_for = object.string_or("no_kernel_for", "");
+  settings.gpu_uuid = object.string_or("gpu_uuid", "");
   read_fault(object, settings);
   object.finish();
   return settings;

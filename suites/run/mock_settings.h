@@ -60,6 +60,7 @@ struct MockSettings {
   std::int64_t parameters = 1000;
   std::int64_t peak_bytes = 100'000'000;
   std::string no_kernel_for;  ///< reported as an environment fact, as the real engine does; empty: not reported
+  std::string gpu_uuid;       ///< the GPU that it claims to use, likewise
   MockFault fault = MockFault::kNone;
   std::int64_t fault_step = 0;
   std::optional<std::int64_t> fault_value;

@@ -287,8 +287,11 @@ void RunSession::handle_line(std::string_view line) {
     stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_) + " is unusable: " + error.what(), SIGKILL);
     return;
   }
-  if (const auto* hello = std::get_if<core::HelloEvent>(&*event))
+  if (const auto* hello = std::get_if<core::HelloEvent>(&*event)) {
     turn_steps_ = place_.takes_turns ? hello->turn_steps : std::nullopt;
+    if (const auto uuid = hello->environment.find("gpu_uuid"); uuid != hello->environment.end())
+      gpu_uuid_ = uuid->second;
+  }
   if (std::holds_alternative<core::TurnEvent>(*event) && !is_waiting_) {
     is_waiting_ = true;
     load_.end();

@@ -50,6 +50,8 @@ class RunSession {
   bool refuses_turns() const { return recorder_.has_hello() && !turn_steps_ && !weights_.resume_file; }
   /// The engine's own number of steps; absent if it takes no turns.
   std::optional<std::int64_t> turn_steps() const { return turn_steps_; }
+  /// UUID of its GPU, as the engine told it; empty before that, and on processors.
+  const std::string& gpu_uuid() const { return gpu_uuid_; }
 
  private:
   /// Throws Error{kIncomplete} if the engine is no longer the one that was planned.
@@ -98,6 +100,7 @@ class RunSession {
   std::string stop_message_;
   std::optional<Clock::time_point> kill_at_;
   std::optional<std::int64_t> turn_steps_;
+  std::string gpu_uuid_;
   bool is_waiting_ = false;  ///< for a turn
   bool has_last_turn_ = false;
   std::optional<core::ProcessExit> exit_;

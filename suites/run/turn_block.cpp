@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/random.h"
+#include "core/hardware/nvml.h"
 #include "core/hardware/processors.h"
 #include "results/host_load.h"
 #include "results/metric.h"
@@ -55,7 +56,7 @@ class TurnBlock {
     seats_.clear();
     std::optional<std::int64_t> largest_bytes;
     while (!waiting.empty() && interrupts_.count() == 0) {
-      if (!seats_.empty() && !has_room(largest_bytes)) return;
+      if (!seats_.empty() && !(has_room(largest_bytes) && has_room_on_gpu(*waiting.back().plan))) return;
       const std::optional<std::int64_t> before = results::available_memory_bytes();
       const BlockRun run = waiting.back();
       waiting.pop_back();
@@ -83,6 +84,16 @@ class TurnBlock {
            *free > kPeakOverStart * *largest_bytes * static_cast<std::int64_t>(seats_.size() + 1);
   }
 
+  /// The same for a GPU. An engine that waits for its first turn has taken little of its memory, so what those on it
+  /// may take is the largest peak of the plan's pilots and runs; where that or the free memory is unknown, one engine
+  /// has the GPU.
+  bool has_room_on_gpu(const PlanRunner& plan) const {
+    if (!plan.plan().suite.device.is_gpu) return true;
+    const std::optional<std::int64_t> peak = plan.peak_bytes();
+    const std::optional<std::int64_t> free = core::free_gpu_bytes(seats_.front().session->gpu_uuid());
+    return peak && free && *free > *peak * static_cast<std::int64_t>(seats_.size() + 1);
+  }
+
   void take_turns() {
     if (seats_.empty()) return;
     const std::int64_t rounds = seats_.size() == 1 ? 1 : rounds_of(fewest_steps());
@@ -106,7 +117,8 @@ class TurnBlock {
     if (seat.session->refuses_turns()) seat.run.plan->say_without_turns();
     seat.session.reset();
     seat.is_open = false;
-    seat.run.plan->end(seat.run.index, seat.run_id);
+    const results::RunRecord ended = seat.run.plan->end(seat.run.index, seat.run_id);
+    seat.run.plan->add_peak(ended.result->peak_bytes);
   }
 
   std::int64_t fewest_steps() const {

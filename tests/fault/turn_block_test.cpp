@@ -11,6 +11,7 @@
 #include "results/metric.h"
 #include "runner_fixture.h"
 #include "suites/run/turn_block.h"
+#include "tests/core/hardware/fake_driver.h"
 
 namespace nanobench::suites {
 namespace {
@@ -161,6 +162,35 @@ TEST_F(TurnBlockTest, WaitingForATurnIsNeitherSilenceNorTime) {
   EXPECT_EQ(limited.completed, 2);
   EXPECT_EQ(record("record13").result->outcome, RunOutcome::kCompleted) << "of the first call";
   EXPECT_EQ(limited.failed, 1) << "its own turns took longer than a second";
+}
+
+/// Four engines of so many bytes at their peak, on a GPU of 85 GB: the sizes of the groups that were resident together.
+/// Without pilots the first run has the GPU to itself, and shows what a run takes.
+TEST_F(TurnBlockTest, AsManyAreResidentAsAGpuHolds) {
+  const core::FakeDriver driver;
+  const Json cells = {{"device", "cuda"}, {"records", {"record12", "record13", "record14", "record15"}}};
+  const auto groups_at = [&](std::int64_t peak_bytes, const std::string& uuid) {
+    Json mock = kPlain;
+    mock["peak_bytes"] = peak_bytes;
+    mock["gpu_uuid"] = uuid;
+    watching_ = {};
+    Store store(file());
+    run_plan(mock_plan(engine(), mock, cells), store,
+             {.is_fresh = true, .times = TimesChoice::kTurns, .wait_poll_seconds = 0.02}, watching_);
+    std::map<std::string, int> runs;
+    for (const results::RunRecord& run : watching_.records) {
+      EXPECT_EQ(run.result->outcome, RunOutcome::kCompleted) << run.result->message;
+      ++runs[store.run_facts(run.id).at(results::kTurnBlock)];
+    }
+    std::multiset<int> sizes;
+    for (const auto& [block, size] : runs) sizes.insert(size);
+    return sizes;
+  };
+  const std::string uuid = "GPU-00000000-0000-0000-0000-000000000001";
+  EXPECT_EQ(groups_at(20'000'000'000, uuid), (std::multiset<int>{1, 3}));
+  EXPECT_EQ(groups_at(30'000'000'000, uuid), (std::multiset<int>{1, 1, 2}));
+  EXPECT_EQ(groups_at(50'000'000'000, uuid), (std::multiset<int>{1, 1, 1, 1}));
+  EXPECT_EQ(groups_at(1'000'000, "GPU-unknown"), (std::multiset<int>{1, 1, 1, 1})) << "how much is free is not known";
 }
 
 TEST_F(TurnBlockTest, FinishedRunsTakeNoTurn) {

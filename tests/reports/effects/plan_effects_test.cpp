@@ -172,6 +172,21 @@ TEST(PlanEffects, AFlatCurveLeavesTheLossItsVerdict) {
   EXPECT_EQ(effect.loss.verdict, Verdict::kImproved);
 }
 
+/// Runs that were validated before their first step and after their last one only, as short ones may be.
+TEST(PlanEffects, TooFewValidationsAreTheReason) {
+  DrawnPlan drawn(63);
+  std::vector<DrawnCell> truth(4);
+  truth[3] = {-0.06, 0.0};
+  std::vector<CellMeasures> cells = drawn.cells(truth, 4);
+  for (CellMeasures& cell : cells) {
+    for (RunMeasure& run : cell.runs) run.curve.erase(run.curve.begin() + 1, run.curve.end() - 1);
+  }
+  const EffectResult effect = analyse_effects(history_plan(4), cells).back();
+  EXPECT_EQ(effect.seconds.equal_loss.status, EqualLoss::Status::kNoSlope);
+  EXPECT_NE(effect.reason.find("too few validations"), std::string::npos) << effect.reason;
+  EXPECT_EQ(effect.loss.verdict, Verdict::kImproved);
+}
+
 /// Losses with four decimals that differ by the same amount in every seed: their rounding is the error.
 TEST(PlanEffects, RoundedLossesHaveAnError) {
   std::vector<CellMeasures> cells = {made_cell("cell0", {3.2801, 3.2822, 3.2815}),

@@ -1,11 +1,13 @@
 """The programs of GPU tests and GPU micro-benchmarks, if the bundle has them."""
 
 import json
+import os
 
 import processes
 from problems import Failed, NotRun
 
 TESTS = "nanobench-gpu-tests"
+MAX_PROCESSES = 16  # each has a context on the GPU
 SHARE = 0.5  # share of the part's time, so that later steps always have some left
 
 
@@ -23,27 +25,42 @@ def _failures(document):
                 yield {"test": name, "message": failure.get("failure", "").strip()[:500]}
 
 
+def _documents(files):
+    for file in files:
+        try:
+            yield json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            pass  # of a process that crashed or was stopped, which the caller reports
+
+
+def _processes():
+    """One per core: most of the tests' time is references in float64 on one core of the CPU."""
+    return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
+
+
 def run(part):
-    """Every test of the kernels; results before a crash still count."""
-    file = part.folder / "kernel_tests.json"
-    file.unlink(missing_ok=True)
-    command = [require(part, TESTS), f"--gtest_output=json:{file}", "--gtest_brief=1"]
-    finished = processes.run(command, part, seconds=SHARE * part.limit_s)
-    problem = processes.how_it_ended(TESTS, finished)
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Failed((problem or f"{TESTS} left no results") + processes.last_line(finished)) from error
-    tests = [test for suite in document["testsuites"] for test in suite["testsuite"]]
+    """Every test of the kernels, divided among processes; what the others found still counts when one crashes."""
+    program, count = require(part, TESTS), _processes()
+    files = [part.folder / f"kernel_tests.{number}.json" for number in range(count)]
+    commands = []
+    for number, file in enumerate(files):
+        file.unlink(missing_ok=True)
+        words = [program, f"--gtest_output=json:{file}", "--gtest_brief=1"]
+        commands.append((words, {"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(number)}))
+    ended = processes.run_together(commands, part, seconds=SHARE * part.limit_s)
+    problems = [(processes.how_it_ended(TESTS, finished), finished) for finished in ended]
+    problems = [problem + processes.last_line(finished) for problem, finished in problems if problem]
+    documents = list(_documents(files))
+    tests = [test for document in documents for suite in document["testsuites"] for test in suite["testsuite"]]
     skipped = sum(test.get("result") == "SKIPPED" for test in tests)
-    rows = list(_failures(document))
-    numbers = {"tests": document["tests"], "failures": document["failures"], "skipped": skipped}
-    if document["failures"] or rows:
-        raise Failed(
-            f"{document['failures']} of {document['tests']} tests failed, {rows[0]['test']} first", numbers, rows
-        )
-    if problem:
-        raise Failed(problem, numbers)
+    rows = [row for document in documents for row in _failures(document)]
+    numbers = {"tests": len(tests), "failures": len(rows), "skipped": skipped, "processes": count}
+    if len(documents) < count:
+        raise Failed(problems[0] if problems else f"{TESTS} left no results", numbers, rows)
+    if rows:
+        raise Failed(f"{len(rows)} of {len(tests)} tests failed, {rows[0]['test']} first", numbers, rows)
+    if problems:
+        raise Failed(problems[0], numbers)
     if len(tests) == skipped:
         raise Failed(f"all {skipped} tests were skipped, so nothing was tested", numbers)
     return numbers

@@ -54,10 +54,29 @@ def _read_from(path, begin):
         return file.read().decode("utf-8", "replace")
 
 
+def _start(words, part, stdout, stderr, variables):
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=part.folder,
+            env={**part.environment, **variables},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Failed(f"{words[0]} cannot be started: {error}") from error
+
+
+def _limit(part, seconds):
+    return part.remaining() if seconds is None else min(seconds, part.remaining())
+
+
 def run(command, part, seconds=None, asks_s=0.0):
     """Runs `command` for at most `seconds`, and no longer than the part's own time; its stderr goes to the part's log,
     its stdout there too and into the result. Throws Failed when it cannot start."""
-    limit = part.remaining() if seconds is None else min(seconds, part.remaining())
+    limit = _limit(part, seconds)
     words = [str(word) for word in command]
     begin = time.monotonic()
     stdout_file = part.folder / "stdout"
@@ -65,18 +84,7 @@ def run(command, part, seconds=None, asks_s=0.0):
         log.write(("$ " + shlex.join(words) + "\n").encode())
         log.flush()
         log_begin = log.tell()
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=log,
-                cwd=part.folder,
-                env=part.environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Failed(f"{words[0]} cannot be started: {error}") from error
+        process = _start(words, part, stdout, log, {})
         try:
             was_stopped = not _wait(process, limit)
             if was_stopped:
@@ -90,6 +98,36 @@ def run(command, part, seconds=None, asks_s=0.0):
         log.seek(0, os.SEEK_END)
         log.write((text if text.endswith("\n") or not text else text + "\n").encode())
     return Finished(process.returncode, time.monotonic() - begin, text, errors, limit, was_stopped)
+
+
+def run_together(commands, part, seconds=None):
+    """Runs all `commands`, pairs of words and further environment variables, at once, for at most `seconds` together.
+    What each writes goes to a file of its own, then to the part's log. One result per command, in their order."""
+    limit, begin = _limit(part, seconds), time.monotonic()
+    files = [part.folder / f"together.{number}" for number in range(len(commands))]
+    started = []
+    try:
+        for (words, variables), path in zip(commands, files, strict=True):
+            with open(path, "wb") as file:
+                started.append(_start([str(word) for word in words], part, file, file, variables))
+        stopped = [not _wait(process, begin + limit - time.monotonic()) for process in started]
+        for process, was_stopped in zip(started, stopped, strict=True):
+            if was_stopped:
+                _stop(process)
+    except BaseException:
+        for process in started:
+            _stop(process)
+        raise
+    seconds = time.monotonic() - begin
+    with open(part.log, "ab") as log:
+        for (words, variables), path in zip(commands, files, strict=True):
+            shown = [f"{name}={value}" for name, value in variables.items()] + [str(word) for word in words]
+            log.write(("$ " + shlex.join(shown) + "\n").encode() + path.read_bytes())
+    texts = [_read_from(path, 0) for path in files]
+    return [
+        Finished(process.returncode, seconds, text, "", limit, was_stopped)
+        for process, text, was_stopped in zip(started, texts, stopped, strict=True)
+    ]
 
 
 def last_line(finished):
