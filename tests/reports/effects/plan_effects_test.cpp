@@ -87,7 +87,8 @@ TEST(PlanEffectsSimulation, SevenEqualCellsSayNothingFalse) {
       wrong += is_wrong ? 1 : 0;
     }
     std::cout << "n = " << n << ": plans with a false verdict at equal loss " << verdicts << ", on loss " << losses
-              << ", on time " << times << ", with a wrong interval " << wrong << " of " << kPlans << "\n";
+              << ", on time " << times << ", with a wrong interval " << wrong << " of " << kPlans << "; barnacles "
+              << barnacles << " of " << kPlans * 6 << "\n";
     for (const int count : {verdicts, losses, times, wrong})
       EXPECT_LT(count, kPlans * (0.05 + slack(0.05, kPlans))) << n;
     EXPECT_EQ(converted, kPlans * 6) << "every change has a number";
