@@ -142,6 +142,42 @@ TEST_F(CheckTest, SeesRowsThatVanished) {
   }
 }
 
+/// Changes that were made by hand to a finished store in order to deceive a reader.
+TEST_F(CheckTest, SeesWhatAForgerChanges) {
+  const std::string whole = bytes_of(file());
+  for (const char* sql : {"UPDATE runs SET final_val_loss = 1.0 WHERE id = 1",
+                          "UPDATE samples SET value = 0.001 WHERE run_id = 1 AND metric = 'train/loss' AND step = 5",
+                          "UPDATE samples SET value = 0.001 WHERE run_id = 1 AND metric = 'train/step_ms'",
+                          "UPDATE runs SET train_ms = 1 WHERE id = 1",
+                          "DELETE FROM samples WHERE run_id = 1 AND metric = 'train/loss' AND step = 7",
+                          "DELETE FROM samples WHERE run_id = 1 AND metric = 'val/loss' AND step = 5",
+                          "UPDATE samples SET value = NULL WHERE run_id = 1 AND metric = 'train/loss' AND step = 7",
+                          "UPDATE runs SET config = json_set(config, '$.schedule.num_steps', 7) WHERE id = 1",
+                          "UPDATE runs SET config_digest = '00' WHERE id = 1",
+                          "UPDATE runs SET digest = 'x' WHERE id = 1",
+                          "UPDATE runs SET cell = 'cell1' WHERE cell = 'cell0' AND id = 1",
+                          "UPDATE runs SET started_at = '2099-01-01T00:00:00.000Z', finished_at = "
+                          "'2099-01-02T00:00:00.000Z' WHERE id = 1",
+                          "UPDATE runs SET started_at = '9999999-99-99T99:99:99Z' WHERE id = 1",
+                          "UPDATE plan_lines SET run_id = 2 WHERE run_id = 1",
+                          "UPDATE plans SET cells = replace(hex(zeroblob(100000)), '00', '[')",
+                          "UPDATE plans SET contrasts = '[{\"a\":1}]'",
+                          "UPDATE plans SET digest = 'zzz'",
+                          "UPDATE environments SET facts = json_set(facts, '$.cpu', 'lie')",
+                          "UPDATE runs SET steps = 5 WHERE id = 1",
+                          "UPDATE runs SET final_val_loss = 9e999 WHERE id = 1",
+                          "UPDATE runs SET position = 9223372036854775807",
+                          "UPDATE runs SET cell = 'a' || char(0) || 'b' WHERE id = 1",
+                          "UPDATE plans SET title = CAST(x'ff41' AS TEXT)",
+                          "UPDATE plans SET title = printf('%.*c', 5000000, 'A')",
+                          "UPDATE plans SET cells = replace(cells, '\"cell0\"', '1e999')"}) {
+    SCOPED_TRACE(sql);
+    EXPECT_FALSE(broken_by(sql).empty());
+    EXPECT_NE(bytes_of(file()), whole) << "a change that changes nothing";
+    std::ofstream(file(), std::ios::binary) << whole;
+  }
+}
+
 TEST_F(CheckTest, SeesForeignTables) {
   const std::string whole = bytes_of(file());
   for (const char* sql :

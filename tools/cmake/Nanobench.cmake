@@ -31,10 +31,12 @@ if(NANOBENCH_SANITIZE)
   target_link_options(nanobench_options INTERFACE -fsanitize=${NANOBENCH_SANITIZE})
 endif()
 
-# libFuzzer observes the branches that an input takes, in all our sources.
+# libFuzzer observes the branches that an input takes, in all our sources and not in the standard library's. Sections of
+# their own let the linker leave out, with its counters, what no target reaches.
 option(NANOBENCH_FUZZ "Build the targets of tests/fuzz for libFuzzer; needs clang" OFF)
 if(NANOBENCH_FUZZ)
-  target_compile_options(nanobench_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(nanobench_options INTERFACE -fsanitize=fuzzer-no-link -ffunction-sections -fdata-sections
+    "-fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/not_observed.txt")
 endif()
 
 # Headers that nearly every source of the plain libraries includes, compiled once. Libraries compiled with the same
