@@ -160,7 +160,7 @@ core::Json setting_of(const core::Json& config, const Claim& claim) {
 }
 
 core::Json official_json(const Catalogue& catalogue, const std::string& record, const FeatureSettings& settings) {
-  return core::Json(core::to_json(resolve(catalogue, {.record = record, .settings = settings}).config));
+  return core::to_plain_json(resolve(catalogue, {.record = record, .settings = settings}).config);
 }
 
 std::optional<double> setting_value(const Catalogue& catalogue, const MeasureArm& arm, const Claim& claim) {

@@ -13,7 +13,7 @@ using core::Json;
 using core::TrainConfig;
 
 Json plain(const TrainConfig& config) {
-  Json json = Json(core::to_json(config));
+  Json json = core::to_plain_json(config);
   json.erase("name");
   return json;
 }

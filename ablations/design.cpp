@@ -71,9 +71,19 @@ constexpr std::size_t kManyFactors = 12;  ///< beyond this, aliases of three fac
 constexpr std::size_t kManyCells = 256;   ///< beyond this, only main effects and two-factor interactions
 
 double dot(const Column& a, const Column& b) {
+  const double* const x = a.data();
+  const double* const y = b.data();
+  const std::size_t size = a.size();
   double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < size; ++i) sum += x[i] * y[i];
   return sum;
+}
+
+void subtract(Column& from, double factor, const Column& column) {
+  double* const x = from.data();
+  const double* const y = column.data();
+  const std::size_t size = from.size();
+  for (std::size_t i = 0; i < size; ++i) x[i] -= factor * y[i];
 }
 
 /// X = Q R column by column: Q orthogonal and not normalised, so that two-level designs stay exact; R has ones on its
@@ -88,7 +98,7 @@ class Orthogonalisation {
         const double r = dot(q_[i], column) / squares_[i];
         if (r == 0.0) continue;
         coordinates[i] += r;
-        for (std::size_t cell = 0; cell < column.size(); ++cell) column[cell] -= r * q_[i][cell];
+        subtract(column, r, q_[i]);
       }
     }
     return coordinates;
@@ -108,7 +118,7 @@ class Orthogonalisation {
       for (std::size_t i = 0; i < j; ++i) {
         const double r = r_[j][i];
         if (r == 0.0) continue;
-        for (std::size_t k = 0; k < y[i].size(); ++k) y[i][k] -= r * y[j][k];
+        subtract(y[i], r, y[j]);
       }
     }
   }

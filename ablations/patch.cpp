@@ -56,17 +56,18 @@ void restore_nulls(Json& config, const Json& patch, const std::string& pointer) 
 /// Whether `patch` changes nothing: merged(config, patch) == config, but that a null also stands for an absent
 /// optional.
 bool holds_already(const Json& config, const Json& patch, const std::string& pointer) {
+  static const Json kNothing = Json::object();
   if (!patch.is_object()) return config == patch;
   if (!config.is_object()) return false;
   for (const auto& [key, value] : patch.items()) {
-    const std::string place = pointer + "/" + key;
+    const auto place = [&, &name = key] { return pointer + "/" + name; };  // seldom needed, and this is called often
     const auto member = config.find(key);
     if (value.is_null()) {  // absent; or the null of an optional, which is absent where its type has no such setting
-      if (member != config.end() && !(optional_pointers().contains(place) && member->is_null())) return false;
-    } else if (member == config.end()) {  // an object of nulls asks for nothing
-      if (!value.is_object() || !holds_already(Json::object(), value, place)) return false;
-    } else if (!holds_already(*member, value, place)) {
-      return false;
+      if (member != config.end() && !(member->is_null() && optional_pointers().contains(place()))) return false;
+    } else if (!value.is_object()) {
+      if (member == config.end() || *member != value) return false;
+    } else if (!holds_already(member == config.end() ? kNothing : *member, value, place())) {
+      return false;  // an object of nulls asks for nothing of what is absent
     }
   }
   return true;

@@ -1,6 +1,7 @@
 #include "ablations/resolve.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ablations/patch.h"
@@ -15,10 +16,6 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 using core::TrainConfig;
-
-Json to_plain_json(const TrainConfig& config) {
-  return Json(core::to_json(config));
-}
 
 /// Features that the scale holds at a value other than the record's.
 FeatureSettings changed_by_holding(const Catalogue& catalogue, const Settled& settled) {
@@ -88,8 +85,8 @@ core::Error with_askers(const core::LocatedError& error, const Catalogue& catalo
 
 /// Settings whose values differ.
 std::vector<std::string> differing_pointers(const TrainConfig& a, const TrainConfig& b) {
-  const Json one = Json(core::to_json(a)).flatten();
-  const Json two = Json(core::to_json(b)).flatten();
+  const Json one = core::to_plain_json(a).flatten();
+  const Json two = core::to_plain_json(b).flatten();
   std::set<std::string> pointers;
   const auto collect = [&](const Json& from, const Json& other) {
     for (const auto& [pointer, value] : from.items()) {
@@ -118,12 +115,23 @@ class EffectCheck {
  public:
   EffectCheck(const Catalogue& catalogue, const ResolveRequest& request, const Settled& settled,
               const TrainConfig& official, const ScaledConfig& scaled)
-      : catalogue_(catalogue), request_(request), settled_(settled), official_(official), scaled_(scaled) {}
+      : catalogue_(catalogue),
+        request_(request),
+        settled_(settled),
+        official_(official),
+        scaled_(scaled),
+        scaled_digest_(scaled.config.digest()) {
+    for (const FeatureSettings* settings : {&settled.settings, &settled.held}) {
+      for (const auto& [id, value] : *settings) count_leaves(catalogue.feature(id).value(value).patch);
+    }
+    count_leaves(request.patch);
+  }
 
   void check_settings() const {
     for (const auto& [id, value] : request_.settings) {
-      const std::optional<std::string> own = value_at(settled_.record, catalogue_.feature(id));
-      if (own == value) continue;
+      const Feature& feature = catalogue_.feature(id);
+      const std::optional<std::string> own = value_at(settled_.record, feature);
+      if (own == value || (own && is_plain_choice(feature.value(value).patch, feature.value(*own).patch))) continue;
       const std::optional<TrainConfig> other = without_setting(id, own);
       if (!other || !is_idle(*other)) continue;
       const bool comes_along = !own && request_.patch.empty() && other->digest() == official_.digest();
@@ -153,6 +161,32 @@ class EffectCheck {
   }
 
  private:
+  void count_leaves(const Json& patch) {
+    for (const std::string& leaf : leaves_of(patch)) ++writers_[leaf];
+  }
+
+  /// Whether nothing else writes this leaf, or a group that holds it.
+  bool is_only_writer(const std::string& leaf) const {
+    if (writers_.at(leaf) != 1) return false;
+    for (std::size_t end = leaf.rfind('/'); end != 0 && end != std::string::npos; end = leaf.rfind('/', end - 1)) {
+      if (writers_.contains(leaf.substr(0, end))) return false;
+    }
+    return true;
+  }
+
+  /// Whether the values differ in a name or a flag that nothing else writes. Scales change numbers alone, so such a
+  /// difference remains; the other configurations need not be read, which takes far longer.
+  bool is_plain_choice(const Json& patch, const Json& own) const {
+    const std::vector<std::string> leaves = leaves_of(patch);
+    return std::any_of(leaves.begin(), leaves.end(), [&](const std::string& leaf) {
+      const Json::json_pointer place(leaf);
+      const Json& value = patch.at(place);
+      const bool is_choice = value.is_string() || value.is_boolean();
+      return is_choice && own.contains(place) && own.at(place).type() == value.type() && own.at(place) != value &&
+             is_only_writer(leaf);
+    });
+  }
+
   /// The official configuration with the record's own value instead of the setting; nullopt if that is not valid.
   std::optional<TrainConfig> without_setting(const std::string& id, const std::optional<std::string>& own) const {
     FeatureSettings settings = settled_.settings;
@@ -173,8 +207,7 @@ class EffectCheck {
   bool is_idle(const TrainConfig& other) const {
     try {
       const Participants participants{request_.ranks, request_.processes};
-      return apply_scale(other, catalogue_.scale(request_.scale), participants).config.digest() ==
-             scaled_.config.digest();
+      return apply_scale(other, catalogue_.scale(request_.scale), participants).config.digest() == scaled_digest_;
     } catch (const Error& error) {
       rethrow_internal(error);
       return false;
@@ -195,6 +228,8 @@ class EffectCheck {
   const Settled& settled_;
   const TrainConfig& official_;
   const ScaledConfig& scaled_;
+  const std::string scaled_digest_;
+  std::map<std::string, int> writers_;  ///< of each leaf: settings, held values and the patch
 };
 
 /// Micro-steps follow from the batch, which no option changes.
@@ -319,11 +354,11 @@ TrainConfig resolve_record(const Catalogue& catalogue, const std::string& record
 }
 
 std::optional<std::string> feature_value_at(const TrainConfig& config, const Feature& feature) {
-  return value_at(to_plain_json(config), feature);
+  return value_at(core::to_plain_json(config), feature);
 }
 
 FeatureSettings feature_values_at(const Catalogue& catalogue, const TrainConfig& config) {
-  const Json json = to_plain_json(config);
+  const Json json = core::to_plain_json(config);
   FeatureSettings values;
   for (const Feature* feature : catalogue.features()) {
     if (const std::optional<std::string> value = value_at(json, *feature)) values[feature->id] = *value;
@@ -332,11 +367,11 @@ FeatureSettings feature_values_at(const Catalogue& catalogue, const TrainConfig&
 }
 
 TrainConfig apply_patch(const TrainConfig& config, const Json& patch, const std::string& source) {
-  return core::read_train_config(merged(to_plain_json(config), patch), source);
+  return core::read_train_config(merged(core::to_plain_json(config), patch), source);
 }
 
 TrainConfig with_features(const Catalogue& catalogue, const TrainConfig& config, const FeatureSettings& settings) {
-  return core::read_train_config(with_settings(catalogue, to_plain_json(config), settings), config.name);
+  return core::read_train_config(with_settings(catalogue, core::to_plain_json(config), settings), config.name);
 }
 
 }  // namespace nanobench::ablations

@@ -41,7 +41,7 @@ class PatchOrder {
 /// that is not valid yet stays unchanged.
 Json with_defaults(const Json& config) {
   try {
-    return Json(core::to_json(core::read_train_config(config, "")));
+    return core::to_plain_json(core::read_train_config(config, ""));
   } catch (const Error& error) {
     rethrow_internal(error);
     return config;
@@ -192,7 +192,7 @@ Json record_json(const Catalogue& catalogue, const std::string& id) {
     const Record& record = catalogue.record(id);
     Json config = record.parent ? record_json(catalogue, *record.parent) : Json::object();
     config = merged(with_settings(catalogue, std::move(config), record.features), record.patch);
-    return Json(core::to_json(core::read_train_config(config, record.source)));
+    return core::to_plain_json(core::read_train_config(config, record.source));
   });
 }
 

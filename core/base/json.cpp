@@ -221,9 +221,13 @@ bool JsonObject::has(const std::string& key) const {
 }
 
 const Json* JsonObject::find(const std::string& key) {
-  known_.insert(key);
   const auto member = value_->find(key);
-  return member == value_->end() ? nullptr : &*member;
+  if (member == value_->end()) {
+    absent_.push_back(key);
+    return nullptr;
+  }
+  if (found_.empty() || found_.back() != &*member) found_.push_back(&*member);
+  return found_.back();
 }
 
 const Json& JsonObject::at(const std::string& key) {
@@ -312,10 +316,16 @@ void JsonObject::fail(const std::string& key, const std::string& message) const 
 }
 
 void JsonObject::finish() const {
-  for (const auto& [key, unused] : value_->items()) {
-    if (!known_.contains(key)) {
-      fail(key, "unknown key" + suggestion(key, std::vector<std::string>(known_.begin(), known_.end())));
+  std::vector<const Json*> found = found_;
+  std::sort(found.begin(), found.end());
+  const auto is_found = [&](const Json& member) { return std::binary_search(found.begin(), found.end(), &member); };
+  for (auto member = value_->begin(); member != value_->end(); ++member) {
+    if (is_found(*member)) continue;
+    std::set<std::string> known(absent_.begin(), absent_.end());
+    for (auto other = value_->begin(); other != value_->end(); ++other) {
+      if (is_found(*other)) known.insert(other.key());
     }
+    fail(member.key(), "unknown key" + suggestion(member.key(), {known.begin(), known.end()}));
   }
 }
 

@@ -142,7 +142,8 @@ class JsonObject {
   const Json* value_;
   std::string source_;
   std::string pointer_;
-  std::set<std::string> known_;
+  std::vector<const Json*> found_;   ///< members that were requested
+  std::vector<std::string> absent_;  ///< keys that were requested and are no members
 };
 
 }  // namespace nanobench::core

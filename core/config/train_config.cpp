@@ -170,7 +170,8 @@ AnyJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
   return list;
 }
 
-/// Struct -> JSON, fields in their declared order.
+/// Struct -> JSON. OrderedJson keeps the declared order of fields.
+template <class AnyJson>
 class Writer : public FieldVisitor {
  public:
   template <class Group>
@@ -181,13 +182,13 @@ class Writer : public FieldVisitor {
     json[label.name] = std::move(nested.json);
   }
   void families(const FieldLabel& label, OptimizerConfig& optimizer) {
-    json[label.name] = OrderedJson::object();
+    json[label.name] = AnyJson::object();
     for (auto& [name, family] : optimizer.families) {
       OptimizerGroupConfig group = optimizer.group_of_family(name);
-      OrderedJson changed = OrderedJson::object();
+      AnyJson changed = AnyJson::object();
       if (family.type != group.type) changed["type"] = enum_name(family.type);
       group.type = family.type;
-      const OrderedJson usual = written(group), fields = written(family);
+      const AnyJson usual = written(group), fields = written(family);
       for (const auto& [key, value] : fields.items())
         if (value != usual.at(key)) changed[key] = value;
       if (!changed.empty()) json[label.name][name] = std::move(changed);
@@ -196,27 +197,35 @@ class Writer : public FieldVisitor {
   template <class Group>
   void list(const FieldLabel& label, std::vector<Group>& members) {
     if (!is_active()) return;
-    json[label.name] = OrderedJson::array();
+    json[label.name] = AnyJson::array();
     for (Group& group : members) json[label.name].push_back(written(group));
   }
   template <class Value, class... Range>
   void field(const FieldLabel& label, const Value& member, Range...) {
-    if (is_active()) json[label.name] = value_of<OrderedJson>(member);
+    if (is_active()) json[label.name] = value_of<AnyJson>(member);
   }
   void pair(const FieldLabel& label, double first, double second, double, double) {
     if (is_active()) json[label.name] = {first, second};
   }
 
-  OrderedJson json = OrderedJson::object();
+  AnyJson json = AnyJson::object();
 
  private:
   template <class Group>
-  static OrderedJson written(Group& group) {
+  static AnyJson written(Group& group) {
     Writer nested;
     visit_fields(nested, group);
     return std::move(nested.json);
   }
 };
+
+template <class AnyJson>
+AnyJson json_of(const TrainConfig& config) {
+  TrainConfig copy = config;  // the field list takes mutable members
+  Writer<AnyJson> writer;
+  visit_fields(writer, copy);
+  return std::move(writer.json);
+}
 
 /// Every field's value in TrainConfig{}, whether or not it applies there, in the order in which visitors come to them.
 const std::vector<Json>& defaults() {
@@ -243,13 +252,13 @@ class ChangeWriter : public FieldVisitor {
     if (is_active() && !nested.json.empty()) json[label.name] = std::move(nested.json);
   }
   void families(const FieldLabel& label, OptimizerConfig& optimizer) {
-    Writer whole;
+    Writer<Json> whole;
     whole.families(label, optimizer);
     keep(label, std::move(whole.json[label.name]));
   }
   template <class Group>
   void list(const FieldLabel& label, std::vector<Group>& members) {
-    Writer whole;
+    Writer<Json> whole;
     whole.list(label, members);
     keep(label, std::move(whole.json[label.name]));
   }
@@ -378,10 +387,11 @@ TrainConfig read_train_config_file(const std::string& file) {
 }
 
 OrderedJson to_json(const TrainConfig& config) {
-  TrainConfig copy = config;  // the field list takes mutable members
-  Writer writer;
-  visit_fields(writer, copy);
-  return std::move(writer.json);
+  return json_of<OrderedJson>(config);
+}
+
+Json to_plain_json(const TrainConfig& config) {
+  return json_of<Json>(config);
 }
 
 Json changed_settings(const TrainConfig& config) {

@@ -407,6 +407,8 @@ TrainConfig read_train_config_file(const std::string& file);
 
 /// For readers: every field that applies to the chosen types, in the order of the structs above.
 OrderedJson to_json(const TrainConfig& config);
+/// The same with keys in their alphabetical order, for code that compares and merges.
+Json to_plain_json(const TrainConfig& config);
 
 /// For engines and digests: only the fields that differ from TrainConfig{}. read_train_config restores the same
 /// configuration from it, even in a program that lacks fields not present in it.

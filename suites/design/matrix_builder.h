@@ -72,6 +72,7 @@ class MatrixBuilder {
   const ablations::Catalogue& catalogue_;
   std::string where_ = "/scale";
   Matrix matrix_;
+  std::vector<std::string> digests_;  ///< of each cell's configuration; empty for an operation
 };
 
 void add_grid(MatrixBuilder& builder);       ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp

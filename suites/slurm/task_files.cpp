@@ -30,7 +30,7 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 Json cell_json(const Cell& cell) {
   Json json = {{"label", cell.label}, {"record", cell.record}};
-  json["config"] = Json(core::to_json(cell.config));
+  json["config"] = core::to_plain_json(cell.config);
   if (cell.floor_nats) json["floor_nats"] = *cell.floor_nats;
   if (cell.operation) json["operation"] = core::to_json(*cell.operation);
   if (!cell.external.is_null()) json["external"] = cell.external;

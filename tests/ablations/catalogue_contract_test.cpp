@@ -171,5 +171,26 @@ TEST(CatalogueContract, EveryRecordResolvesAtEveryScaleAndSaysWhatItLost) {
   }
 }
 
+/// resolve() relies on this where it asks whether a setting has an effect.
+TEST(CatalogueContract, ScalesChangeNumbersAlone) {
+  int numbers = 0;
+  for (const Record* record : embedded_catalogue().records()) {
+    const core::TrainConfig official = resolve_record(embedded_catalogue(), record->id);
+    const Json before = core::to_plain_json(official).flatten();
+    for (const Scale* scale : embedded_catalogue().scales()) {
+      SCOPED_TRACE(record->id + " at " + scale->id);
+      const Json after = core::to_plain_json(apply_scale(official, *scale).config).flatten();
+      ASSERT_EQ(before.size(), after.size());
+      for (const auto& [pointer, value] : before.items()) {
+        ASSERT_TRUE(after.contains(pointer)) << pointer;
+        if (after.at(pointer) == value) continue;
+        EXPECT_TRUE(value.is_number() && after.at(pointer).is_number()) << pointer;
+        ++numbers;
+      }
+    }
+  }
+  EXPECT_GT(numbers, 1000);
+}
+
 }  // namespace
 }  // namespace nanobench::ablations
