@@ -46,7 +46,9 @@ const std::map<std::string, std::vector<std::string>>& setting_tree() {
 }
 
 void restore_nulls(Json& config, const Json& patch, const std::string& pointer) {
-  for (const auto& [key, value] : patch.items()) {
+  if (!patch.is_object()) return;
+  for (const auto& [key, value] : patch.get_ref<const Json::object_t&>()) {
+    if (!value.is_null() && !value.is_object()) continue;
     const std::string place = pointer + "/" + key;
     if (value.is_null() && optional_pointers().contains(place)) config[key] = nullptr;
     if (value.is_object()) restore_nulls(config[key], value, place);
@@ -59,7 +61,7 @@ bool holds_already(const Json& config, const Json& patch, const std::string& poi
   static const Json kNothing = Json::object();
   if (!patch.is_object()) return config == patch;
   if (!config.is_object()) return false;
-  for (const auto& [key, value] : patch.items()) {
+  for (const auto& [key, value] : patch.get_ref<const Json::object_t&>()) {
     const auto place = [&, &name = key] { return pointer + "/" + name; };  // seldom needed, and this is called often
     const auto member = config.find(key);
     if (value.is_null()) {  // absent; or the null of an optional, which is absent where its type has no such setting
@@ -75,7 +77,8 @@ bool holds_already(const Json& config, const Json& patch, const std::string& poi
 
 void list_leaves(const Json& patch, const std::string& pointer, std::vector<std::string>& leaves) {
   if (!patch.is_object()) return leaves.push_back(pointer);
-  for (const auto& [key, value] : patch.items()) list_leaves(value, pointer + "/" + key, leaves);
+  for (const auto& [key, value] : patch.get_ref<const Json::object_t&>())
+    list_leaves(value, pointer + "/" + key, leaves);
 }
 
 /// The fields of a setting that is several groups by name; null for any other setting.

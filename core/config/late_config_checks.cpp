@@ -239,16 +239,26 @@ void check_muon(const ConfigChecker& check, const OptimizerGroupConfig& group, c
                 "Muon's decay takes matrices one by one; set blockwise to true");
 }
 
-void check_families(const ConfigChecker& check, const TrainConfig& config) {
+/// Parameters that are no matrices of the blocks, but have Muon as their optimiser.
+void check_muon_parameters(const ConfigChecker& check, const TrainConfig& config) {
   const OptimizerConfig& optimizer = config.optimizer;
+  const auto is_muon = [](const OptimizerGroupConfig& group) { return group.type == OptimizerType::kMuon; };
+  const bool has_any = is_muon(optimizer.embeddings) || is_muon(optimizer.lm_head) || is_muon(optimizer.scalars) ||
+                       std::any_of(optimizer.families.begin(), optimizer.families.end(),
+                                   [&](const auto& family) { return is_muon(family.second); });
+  if (!has_any) return;  // as nearly always, and the list takes long
   for (const ParameterShape& parameter : parameter_list(config)) {
-    if (parameter.group == ParameterGroup::kHiddenMatrices) continue;
-    const bool has_muon = settings_of(optimizer, parameter.group, parameter.name).type == OptimizerType::kMuon;
-    if (!has_muon) continue;
+    const bool is_hidden = parameter.group == ParameterGroup::kHiddenMatrices;
+    if (is_hidden || !is_muon(settings_of(optimizer, parameter.group, parameter.name))) continue;
     const std::string pointer = "/optimizer/families/" + family_of(parameter.name) + "/type";
     check.require(false, {pointer.c_str()},
                   parameter.name + " is no matrix of the blocks, for which alone \"muon\" is defined");
   }
+}
+
+void check_families(const ConfigChecker& check, const TrainConfig& config) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  check_muon_parameters(check, config);
   for (const auto& [name, family] : optimizer.families) {
     check_muon(check, family, "/optimizer/families/" + name);
     check.exclude(
