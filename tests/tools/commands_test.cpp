@@ -275,6 +275,20 @@ TEST(DataCommand, PrepareAndInfo) {
   EXPECT_EQ(shard.at("facts").at("tokens"), facts.at("train_tokens"));
 }
 
+TEST(DataCommand, ATextIsReadInPieces) {
+  const CommandLine shell("big_text");
+  std::string text;
+  while (text.size() < (1U << 20)) text += "Line " + std::to_string(text.size()) + " of a long text.\n";
+  {
+    std::ofstream out(shell.work() / "big.txt", std::ios::binary);
+    for (int i = 0; i < 150; ++i) out << text;
+  }
+  const std::string with_little_memory = "sh -c 'ulimit -d 32768 && exec \"$@\"' sh";  // 32 MiB
+  const ProgramResult prepared =
+      shell.run({"data", "prepare", "--text", "big.txt", "--out", "set"}, with_little_memory);
+  EXPECT_EQ(prepared.exit_code, 0) << prepared.err;
+}
+
 TEST(DoctorCommand, SaysWhatIsMissing) {
   const CommandLine shell("doctor");
   const ProgramResult result = shell.run({"doctor", "--json"}, "NANOBENCH_ENGINE=/nowhere/nanobench-train");
