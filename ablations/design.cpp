@@ -70,6 +70,7 @@ constexpr double kDependent = 1e-9;       ///< share of a column's length: a sma
 constexpr std::size_t kManyFactors = 12;  ///< beyond this, aliases of three factors are too many to read
 constexpr std::size_t kManyCells = 256;   ///< beyond this, only main effects and two-factor interactions
 
+// By pointers: this library is compiled with -Og, where each [] of a vector is a call.
 double dot(const Column& a, const Column& b) {
   const double* const x = a.data();
   const double* const y = b.data();

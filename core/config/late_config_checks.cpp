@@ -239,7 +239,7 @@ void check_muon(const ConfigChecker& check, const OptimizerGroupConfig& group, c
                 "Muon's decay takes matrices one by one; set blockwise to true");
 }
 
-/// Parameters that are no matrices of the blocks, but have Muon as their optimiser.
+/// Muon is for matrices of the blocks alone.
 void check_muon_parameters(const ConfigChecker& check, const TrainConfig& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   const auto is_muon = [](const OptimizerGroupConfig& group) { return group.type == OptimizerType::kMuon; };
@@ -248,10 +248,9 @@ void check_muon_parameters(const ConfigChecker& check, const TrainConfig& config
                                    [&](const auto& family) { return is_muon(family.second); });
   if (!has_any) return;  // as nearly always, and the list takes long
   for (const ParameterShape& parameter : parameter_list(config)) {
-    const bool is_hidden = parameter.group == ParameterGroup::kHiddenMatrices;
-    if (is_hidden || !is_muon(settings_of(optimizer, parameter.group, parameter.name))) continue;
+    const bool has_muon = is_muon(settings_of(optimizer, parameter.group, parameter.name));
     const std::string pointer = "/optimizer/families/" + family_of(parameter.name) + "/type";
-    check.require(false, {pointer.c_str()},
+    check.require(!has_muon || parameter.group == ParameterGroup::kHiddenMatrices, {pointer.c_str()},
                   parameter.name + " is no matrix of the blocks, for which alone \"muon\" is defined");
   }
 }

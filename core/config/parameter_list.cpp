@@ -261,10 +261,8 @@ std::string family_of(const std::string& name) {
 
 const OptimizerGroupConfig& settings_of(const OptimizerConfig& optimizer, ParameterGroup group,
                                         const std::string& name) {
-  if (!optimizer.families.empty()) {
-    const auto family = optimizer.families.find(family_of(name));
-    if (family != optimizer.families.end()) return family->second;
-  }
+  const auto family = optimizer.families.find(family_of(name));
+  if (family != optimizer.families.end()) return family->second;
   switch (group) {
     case ParameterGroup::kEmbeddings: return optimizer.embeddings;
     case ParameterGroup::kLmHead: return optimizer.lm_head;

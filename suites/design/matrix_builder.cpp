@@ -114,7 +114,7 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
   cell.vocabulary_asked_by = vocabulary_asked_by(resolved);
   cell.arm = arm;
   cell.kernels = kernels;
-  digests_.push_back(cell.config.digest());
+  trained_.emplace(std::pair(kernels, cell.config.digest()), label);
   matrix_.cells.push_back(std::move(cell));
 }
 
@@ -129,7 +129,6 @@ void MatrixBuilder::add_operation(const std::string& label, const core::Operatio
   cell.changes = changes;
   cell.operation = operation;
   cell.is_exact = is_exact;
-  digests_.emplace_back();
   matrix_.cells.push_back(std::move(cell));
 }
 
@@ -141,13 +140,8 @@ void MatrixBuilder::ask_for(const std::string& label, const core::AskedMetrics& 
 
 void MatrixBuilder::note_twin(const std::string& label, const ablations::Resolved& resolved,
                               std::optional<core::KernelChoice> kernels) {
-  const std::string digest = resolved.config.digest();
-  for (std::size_t i = 0; i < matrix_.cells.size(); ++i) {
-    const Cell& cell = matrix_.cells[i];
-    if (cell.operation || cell.kernels != kernels || digests_[i] != digest) continue;
-    note(same_run(label, cell.label, "configuration", " at scale " + suite_.scale));
-    return;
-  }
+  const auto twin = trained_.find(std::pair(kernels, resolved.config.digest()));
+  if (twin != trained_.end()) note(same_run(label, twin->second, "configuration", " at scale " + suite_.scale));
 }
 
 void MatrixBuilder::note(const core::Message& message) {

@@ -1,8 +1,10 @@
 /// What the designs share when they turn rows into cells (internal to suites). One builder per suite; not thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ablations/catalogue.h"
@@ -72,7 +74,8 @@ class MatrixBuilder {
   const ablations::Catalogue& catalogue_;
   std::string where_ = "/scale";
   Matrix matrix_;
-  std::vector<std::string> digests_;  ///< of each cell's configuration; empty for an operation
+  /// Label of the first cell with these kernels and this digest of its configuration.
+  std::map<std::pair<std::optional<core::KernelChoice>, std::string>, std::string> trained_;
 };
 
 void add_grid(MatrixBuilder& builder);       ///< factorial, fractional_factorial, sweep and pairs: matrix_grid.cpp

@@ -95,6 +95,10 @@ TEST(Effect, ASettingThatThePatchOverrulesIsRefused) {
                                .patch = {{"model", {{"logit_softcap", 20}}}},
                                .patch_source = "s.json: /base/patch"}),
                {"logit_softcap=15 changes nothing", "s.json: /base/patch sets the same"});
+  expect_parts(effect_refusal({.settings = {{"unet_skips", "off"}},
+                               .patch = {{"model", {{"unet_skips", false}}}},
+                               .patch_source = "s.json: /base/patch"}),
+               {"unet_skips=off changes nothing", "s.json: /base/patch sets the same"});
 }
 
 TEST(Effect, APatchThatTheScaleOverrulesIsRefused) {

@@ -302,6 +302,7 @@ class Examples(unittest.TestCase):
             command += " --scale smoke"
         if SCALED.match(command) and "--scale" not in command and "&&" not in command:
             command += " --scale smoke"
+        # Ten runs of each command, which is the least, in place of three seconds.
         if command.startswith("nanobench bench ") and "--runs" not in command:
             command = command.replace("nanobench bench", "nanobench bench --budget 200ms", 1)
         named = "unnamed.db" if re.match(r"nanobench baseline save(?!.*--replace)", command) else "filled.db"

@@ -144,13 +144,18 @@ ablations::FeatureSettings needed_by_one(const Feature& feature) {
   return needed;
 }
 
+/// For values whose first steps agree: they may act late (a cooldown), or differ in rounding that takes time to reach a
+/// loss.
+void expect_whole_runs_differ(const Feature& feature, const ablations::FeatureSettings& beside = {}) {
+  EXPECT_FALSE(train(feature, feature.before, std::nullopt, beside) ==
+               train(feature, feature.after, std::nullopt, beside))
+      << "nothing reads this feature";
+}
+
 /// What a value needs moves the losses by itself, so both values are compared beside it.
 void expect_values_differ_beside(const Feature& feature, const ablations::FeatureSettings& needed) {
-  if (train(feature, feature.before, kFewSteps, needed) == train(feature, feature.after, kFewSteps, needed)) {
-    EXPECT_FALSE(train(feature, feature.before, std::nullopt, needed) ==
-                 train(feature, feature.after, std::nullopt, needed))
-        << "nothing reads this feature";
-  }
+  if (train(feature, feature.before, kFewSteps, needed) == train(feature, feature.after, kFewSteps, needed))
+    expect_whole_runs_differ(feature, needed);
 }
 
 class FeatureContract : public ::testing::TestWithParam<std::string> {};
@@ -169,9 +174,7 @@ TEST_P(FeatureContract, ValuesTrainAndActAsTheirKindSays) {
       EXPECT_EQ(series.training, losses[feature.before].training)
           << value << " is said to leave the losses as they are";
   } else if (losses[feature.before] == losses[feature.after]) {
-    // It may begin late (a cooldown), or differ in rounding that takes time to reach a loss.
-    EXPECT_FALSE(train(feature, feature.before, std::nullopt) == train(feature, feature.after, std::nullopt))
-        << "nothing reads this feature";
+    expect_whole_runs_differ(feature);
   }
   const bool differs_here =
       feature.kind != ablations::FeatureKind::kSystems && !feature.needs.gpu && feature.needs.processes < 2;
