@@ -143,7 +143,7 @@ function(nanobench_tests name)
   else()
     nanobench_join_sources(${name} 100000 ${sources})
     set(level 0)
-    if(arg_OPTIMIZED OR NANOBENCH_SANITIZE)  # sanitizers make frames of unoptimised code very large
+    if(arg_OPTIMIZED)
       set(level 1)
     endif()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
