@@ -1,6 +1,7 @@
 // Masks computed on the device against BlockMask, and against their definition where BlockMask refuses the length.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct MaskCase {
   bool has_documents;
   double separators;  ///< their share of the tokens
 };
+
+void PrintTo(const MaskCase& c, std::ostream* out) {
+  *out << "T " << c.length << " window " << static_cast<int>(c.window) << ":" << c.window_tokens << " separators "
+       << c.separators << (c.has_documents ? " between documents" : "");
+}
 
 std::vector<std::int32_t> random_tokens(int length, double separators) {
   std::mt19937 random(static_cast<unsigned>(length));
