@@ -127,9 +127,9 @@ TEST_F(SideBySideTest, ACellThatFailsTwiceIsGivenUp) {
 
 TEST_F(SideBySideTest, AnInterruptStopsThemAllAndTheNextCallContinues) {
   counting_.interrupt_at = 2;
-  // The second run begins before the first one ends, on a slow machine too.
-  const Json half_a_second = {{"steps", 12}, {"val_every", 4}, {"sleep_ms", 50}};
-  const Plan plan = mock_plan(engine(), half_a_second, {{"seeds", {1, 2}}});
+  Json slower = kSlow;  // on a machine as slow as under sanitizers, too, a second run begins before the first one ends
+  slower["sleep_ms"] = 50;
+  const Plan plan = mock_plan(engine(), slower, {{"seeds", {1, 2}}});
   const SuiteRunResult cut = run_at_once(plan);
   EXPECT_TRUE(cut.is_interrupted);
   EXPECT_EQ(counting_.records.size(), 2U);
