@@ -87,6 +87,20 @@ TEST(ProfileCommand, CompressesTheScheduleIntoTheSteps) {
   EXPECT_TRUE(config.at("model").at("logit_softcap").is_null());
 }
 
+/// The official configuration names token 50256, which the generated text has not: all of it would be one document.
+TEST(ProfileCommand, GeneratedTextHasDocumentsWhateverTheConfigurationsSeparator) {
+  for (const char* command : {"profile", "train"}) {
+    const CommandLine shell(std::string(command) + "_separator");
+    shell.write("c.json", shell.run({"show", "record17", "--scale", "official_brief", "--config"}).out);
+    const ProgramResult result = shell.run({command, "c.json", "--quiet"}, engine_that_writes(shell, sample_trace()));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const core::Json spec = core::read_json_file(shell.work() / "spec.json");
+    const std::filesystem::path shard = spec.at("train_shards").at(0).get<std::string>();
+    const core::Json data = core::read_json_file(shard.parent_path() / "meta.json");
+    EXPECT_EQ(spec.at("config").at("attention").at("document_separator"), data.at("separator")) << command;
+  }
+}
+
 TEST(ProfileCommand, OfAConfigurationFile) {
   const CommandLine shell("profile_file");
   shell.write("c.json", shell.run({"show", "record13", "--scale", "smoke", "--config"}).out);

@@ -175,7 +175,9 @@ void use_generated_data(core::RunSpec& spec, const std::string& remedy) {
     throw Error(ErrorCode::kInvalidArgument, "the generated corpus has 257 tokens, but /model/vocab_size is " +
                                                  std::to_string(config.model.vocab_size) + "; " + remedy);
   }
-  suites::use_data(spec, suites::open_data({}, suites::need_of(config), cache_folder()));
+  const core::DataSet data = suites::open_data({}, suites::need_of(config), cache_folder());
+  spec.config.attention.document_separator = data.separator;
+  suites::use_data(spec, data);
 }
 
 TrainView::TrainView(const core::TrainConfig& config, DisplayHost host, bool is_quiet)

@@ -38,7 +38,8 @@ std::string full_path(const std::filesystem::path& file);
 /// training, not after it.
 std::string writable_file(const std::string& option, const std::string& name);
 
-/// Adds shards of the generated corpus, with as many tokens as the run reads. Throws Error{kInvalidArgument} with
+/// Adds shards of the generated corpus, with as many tokens as the run reads, and names the token that begins its
+/// documents: a configuration names that of the text it was made for. Throws Error{kInvalidArgument} with
 /// `remedy` if the vocabulary is too small.
 void use_generated_data(core::RunSpec& spec, const std::string& remedy);
 
