@@ -313,7 +313,7 @@ GPT::Head GPT::head(const at::Tensor& x, const SequenceInput& input, Pass pass, 
                         .logit_scale = config_.model.logit_scale,
                         .loss_rounding = loss_rounding(precision, pass),
                         .is_sum = config_.run.loss_reduction == LossReduction::kSum,
-                        .fp8_grad_scale = std::nullopt,
+                        .fp8 = std::nullopt,
                         .logit_cap = config_.model.logit_cap,
                         .target_weights = {1.0},
                         .counts_all_weights = config_.loss.multi_token_normalizer == TargetNormalizer::kAll,
@@ -345,11 +345,8 @@ GPT::Head GPT::head(const at::Tensor& x, const SequenceInput& input, Pass pass, 
   Rounding emulated = rounding;
   emulated.is_compact = false;
   head.features = emulated.product_input(x.to(dtype_));
-  head.weight = is_fp8 ? quantized_e4m3(lm_head_, precision.fp8.weight_scale) : emulated.product(lm_head_);
-  if (is_fp8) {
-    options.fp8_grad_scale = precision.fp8.grad_scale;
-    head.features = quantized_e4m3(head.features, precision.fp8.x_scale);
-  }
+  head.weight = is_fp8 ? lm_head_ : emulated.product(lm_head_);
+  if (is_fp8) options.fp8 = precision.fp8;
   return head;
 }
 

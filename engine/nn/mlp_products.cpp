@@ -11,7 +11,7 @@ namespace {
 /// Of the matrix as products take it, so with its rounding.
 at::Tensor product(const Linear& linear, const at::Tensor& weight, const at::Tensor& x, const at::Tensor& x_unit,
                    const at::Tensor& weight_unit, const Rounding& rounding) {
-  at::Tensor y = e4m3_linear(x, weight, x_unit, weight_unit);
+  at::Tensor y = e4m3_linear(x, weight, x_unit, weight_unit, rounding.products);
   if (linear.bias.defined()) y = y + rounding.product(linear.bias);
   return rounding.product(y);
 }

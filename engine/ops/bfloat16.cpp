@@ -180,6 +180,10 @@ bool fits_bfloat16_kernel(const at::Tensor& a, const at::Tensor& b) {
   return EngineContext::current().uses_kernels() && is_plain(a) && is_plain(b) && a.numel() > 0 && b.numel() > 0;
 }
 
+at::Tensor product_of_bfloat16(const at::Tensor& a, const at::Tensor& b) {
+  return fits_bfloat16_kernel(a, b) ? product(a, b, /*rounds=*/false) : at::mm(a, b);
+}
+
 at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight) {
   return Bfloat16Linear::apply(x, weight);
 }
@@ -201,17 +205,10 @@ at::Tensor saturated(at::Tensor&& x, at::ScalarType type, double largest) {
   return x.clamp_(-largest, largest).to(type).to(x.scalar_type());
 }
 
-at::Tensor quantized(const at::Tensor& x, double scale, at::ScalarType type, double largest) {
+at::Tensor scaled_to(const at::Tensor& x, double scale, at::ScalarType type, double largest) {
   const OpTimer timer("quantize_float8");
-  return saturated(x * scale, type, largest).mul_(1.0 / scale);
+  return saturated(x * scale, type, largest);
 }
-
-struct QuantizedE4m3 : torch::autograd::Function<QuantizedE4m3> {
-  static at::Tensor forward(AutogradContext*, const at::Tensor& x, double scale) {
-    return quantized(x, scale, at::kFloat8_e4m3fn, kE4m3Max);
-  }
-  static variable_list backward(AutogradContext*, variable_list gradients) { return {gradients[0], at::Tensor()}; }
-};
 
 }  // namespace
 
@@ -219,12 +216,12 @@ at::Tensor in_e4m3_units(const at::Tensor& x, const at::Tensor& unit) {
   return saturated(x / unit, at::kFloat8_e4m3fn, kE4m3Max);
 }
 
-at::Tensor quantized_e4m3(const at::Tensor& x, double scale) {
-  return QuantizedE4m3::apply(x, scale);
+at::Tensor in_e4m3(const at::Tensor& x, double scale) {
+  return scaled_to(x, scale, at::kFloat8_e4m3fn, kE4m3Max);
 }
 
-void quantize_e5m2_(at::Tensor& x, double scale) {
-  x.copy_(quantized(x, scale, at::kFloat8_e5m2, kE5m2Max));
+at::Tensor in_e5m2(const at::Tensor& x, double scale) {
+  return scaled_to(x, scale, at::kFloat8_e5m2, kE5m2Max);
 }
 
 }  // namespace nanobench::core

@@ -52,17 +52,21 @@ at::Tensor bfloat16_linear(const at::Tensor& x, const at::Tensor& weight);
 /// REQUIRES fits_bfloat16_kernel(a, b).
 at::Tensor bfloat16_bmm(const at::Tensor& a, const at::Tensor& b);
 
+/// a b of matrices of bfloat16 values, of which each product is exact and sums are of the dtype of a: by the CPU's
+/// kernel, by the tensor cores of a GPU, or by LibTorch where neither fits. Not differentiable.
+at::Tensor product_of_bfloat16(const at::Tensor& a, const at::Tensor& b);
+
 inline constexpr double kE4m3Max = 448.0;    ///< largest finite value: 4 exponent bits, 3 of mantissa, no infinity
 inline constexpr double kE5m2Max = 57344.0;  ///< 5 exponent bits, 2 of mantissa
 
-/// round(x * scale) / scale with round to the nearest e4m3 value (ties to even), saturated; dtype of x. The gradient
-/// passes through unchanged: rounding is treated as the identity.
-at::Tensor quantized_e4m3(const at::Tensor& x, double scale);
+/// round(x * scale) with round to the nearest e4m3 value (ties to even), saturated; dtype of x. Such values are
+/// bfloat16 values. Not differentiable.
+at::Tensor in_e4m3(const at::Tensor& x, double scale);
 
-/// The same for e5m2, in place and not differentiable: for gradients.
-void quantize_e5m2_(at::Tensor& x, double scale);
+/// The same for e5m2: for gradients.
+at::Tensor in_e5m2(const at::Tensor& x, double scale);
 
-/// round(x / unit) with the rounding of quantized_e4m3, in units; `unit` is 0-d, above 0. Not differentiable.
+/// round(x / unit) with the rounding of in_e4m3; `unit` is 0-d, above 0. Not differentiable.
 at::Tensor in_e4m3_units(const at::Tensor& x, const at::Tensor& unit);
 
 }  // namespace nanobench::core

@@ -15,8 +15,9 @@ at::Tensor e4m3_unit(const at::Tensor& x);
 ///   x                     [T, in]
 ///   weight                [out, in]
 ///   x_unit, weight_unit   0-d, above 0
+///   are_bfloat16          x, W and the gradient are bfloat16 values, of which tensor cores make the backward products
 ///   returns               [T, out]
 at::Tensor e4m3_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_unit,
-                       const at::Tensor& weight_unit);
+                       const at::Tensor& weight_unit, bool are_bfloat16);
 
 }  // namespace nanobench::core

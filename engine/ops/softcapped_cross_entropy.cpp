@@ -28,6 +28,46 @@ std::int64_t chunk_rows(const at::Tensor& x, const at::Tensor& weight) {
   return std::max<std::int64_t>(1, (x.is_cpu() ? kChunkElements : kDeviceChunkElements) / weight.size(0));
 }
 
+/// The three products of the head. In 8-bit precision the operands are whole numbers of 1 / scale, so that tensor cores
+/// for bfloat16 multiply them exactly.
+class HeadProducts {
+ public:
+  HeadProducts(const at::Tensor& weight, const HeadOptions& options)
+      : fp8_(options.fp8),
+        are_bfloat16_(options.rounds_logits || options.fp8.has_value()),
+        weight_(fp8_ ? in_e4m3(weight, fp8_->weight_scale) : weight) {}
+
+  /// [rows, V] from x [rows, C], for which gradients may follow.
+  at::Tensor logits(const at::Tensor& x_rows) {
+    x_ = fp8_ ? in_e4m3(x_rows, fp8_->x_scale) : x_rows;
+    at::Tensor logits = product(x_, weight_.t());
+    return fp8_ ? logits.mul_(1.0 / (fp8_->x_scale * fp8_->weight_scale)) : logits;
+  }
+
+  /// Writes dx [rows, C] and adds to dweight [V, C], from the gradient of the last logits.
+  void add_gradients(const at::Tensor& gradient, at::Tensor dx_rows, const at::Tensor& dweight) const {
+    if (!are_bfloat16_) {
+      at::mm_out(dx_rows, gradient, weight_);
+      dweight.addmm_(gradient.t(), x_);
+      return;
+    }
+    const at::Tensor factor = fp8_ ? in_e5m2(gradient, fp8_->grad_scale) : gradient;
+    const double scale = fp8_ ? 1.0 / fp8_->grad_scale : 1.0;
+    at::Tensor dx = product(factor, weight_);
+    dx_rows.copy_(fp8_ ? dx.mul_(scale / fp8_->weight_scale) : dx);
+    dweight.add_(product(factor.t(), x_), fp8_ ? scale / fp8_->x_scale : 1.0);
+  }
+
+ private:
+  at::Tensor product(const at::Tensor& a, const at::Tensor& b) const {
+    return are_bfloat16_ ? product_of_bfloat16(a, b) : at::mm(a, b);
+  }
+
+  std::optional<Fp8Config> fp8_;
+  bool are_bfloat16_;
+  at::Tensor weight_, x_;
+};
+
 struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& targets, const HeadOptions& options, bool needs_gradient) {
@@ -39,18 +79,14 @@ struct SoftcappedCrossEntropy : torch::autograd::Function<SoftcappedCrossEntropy
     at::Tensor dx = needs_gradient ? at::empty_like(x) : at::Tensor();
     at::Tensor dweight = needs_gradient ? at::zeros_like(weight) : at::Tensor();
     const bool divides = needs_gradient && options.is_sum;
+    HeadProducts products(weight, options);
     for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
       const std::int64_t rows = std::min(chunk, tokens - begin);
-      const at::Tensor x_rows = x.narrow(0, begin, rows);
-      at::Tensor logits = at::linear(x_rows, weight);
+      at::Tensor logits = products.logits(x.narrow(0, begin, rows));
       loss.add_(options.is_late()
                     ? late_cross_entropy_rows_(logits, targets, begin, options, factor, needs_gradient)
                     : cross_entropy_rows_(logits, targets.narrow(0, begin, rows), options, factor, needs_gradient));
-      if (!needs_gradient) continue;
-      if (options.fp8_grad_scale) quantize_e5m2_(logits, *options.fp8_grad_scale);
-      at::Tensor dx_rows = dx.narrow(0, begin, rows);
-      at::mm_out(dx_rows, logits, weight);
-      dweight.addmm_(logits.t(), x_rows);
+      if (needs_gradient) products.add_gradients(logits, dx.narrow(0, begin, rows), dweight);
     }
     if (divides) dx.mul_(factor), dweight.mul_(factor);
     context->save_for_backward({dx, dweight});
@@ -101,9 +137,14 @@ struct KernelHead : torch::autograd::Function<KernelHead> {
   }
 };
 
+/// What the kernel multiplies, which has no factor of the logits: nothing is rounded, so that it may come first.
+at::Tensor scaled_features(const at::Tensor& x, const HeadOptions& options) {
+  return (options.logit_scale == 1.0 ? x : x * options.logit_scale).contiguous();
+}
+
 bool fits_kernel(const at::Tensor& x, const HeadOptions& options) {
   return may_use_cpu_kernels(x) && x.scalar_type() == at::kFloat && !options.rounds_logits && !options.rounds_capped &&
-         options.loss_rounding == LossRounding::kNone && !options.fp8_grad_scale && !options.is_late();
+         options.loss_rounding == LossRounding::kNone && !options.fp8 && !options.is_late();
 }
 
 }  // namespace
@@ -116,6 +157,18 @@ at::Tensor softcap_logits(const at::Tensor& logits, const Softcap& softcap) {
 }
 
 namespace {
+
+/// Products of the head as logits: rounded as they are stored, then scaled. Overwrites them.
+void scale_products_(at::Tensor& products, const HeadOptions& options) {
+  if (options.rounds_logits) round_to_bfloat16_(products);
+  if (options.logit_scale != 1.0) products.mul_(options.logit_scale);
+}
+
+/// The gradient of the products from that of the logits, rounded as it is stored. Overwrites it.
+void to_gradient_of_products_(at::Tensor& gradient, const HeadOptions& options) {
+  if (options.logit_scale != 1.0) gradient.mul_(options.logit_scale);
+  if (options.rounds_logits) round_to_bfloat16_(gradient);
+}
 
 struct CappedLogits {
   at::Tensor values;
@@ -138,7 +191,7 @@ CappedLogits cap_logits(const at::Tensor& logits, const HeadOptions& options) {
 at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, std::int64_t begin,
                                     const HeadOptions& options, double factor, bool needs_gradient) {
   const std::int64_t rows = logits.size(0);
-  if (options.rounds_logits) round_to_bfloat16_(logits);
+  scale_products_(logits, options);
   const CappedLogits capped = cap_logits(logits, options);
   const at::Tensor log_probabilities = at::_log_softmax(capped.values, -1, /*half_to_float=*/false);
   at::Tensor loss = at::zeros({}, logits.options().dtype(at::kDouble));
@@ -171,7 +224,7 @@ at::Tensor late_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& target
   at::Tensor gradient = at::exp(log_probabilities).mul_(sums).sub_(hits);
   if (!options.is_sum) gradient.mul_(factor);
   if (capped.slope.defined()) gradient.mul_(capped.slope);
-  if (options.rounds_logits) round_to_bfloat16_(gradient);
+  to_gradient_of_products_(gradient, options);
   logits = gradient;
   return loss;
 }
@@ -185,7 +238,9 @@ struct RowForward {
 /// Every step rounded to bfloat16. Source: record #37 as a sequence of tensor operations.
 RowForward rounded_forward(const at::Tensor& logits, const HeadOptions& options) {
   const double cap = *options.softcap.cap;
-  const at::Tensor sigmoid = round_to_bfloat16(at::sigmoid(round_to_bfloat16(round_to_bfloat16(logits).div_(cap / 2))));
+  at::Tensor scaled = round_to_bfloat16(logits);
+  if (options.logit_scale != 1.0) scaled.mul_(options.logit_scale);
+  const at::Tensor sigmoid = round_to_bfloat16(at::sigmoid(round_to_bfloat16(scaled.div_(cap / 2))));
   const at::Tensor capped = round_to_bfloat16(sigmoid * (2 * cap));
   at::Tensor log_probabilities = at::_log_softmax(capped, -1, /*half_to_float=*/false);
   if (options.loss_rounding == LossRounding::kAll) round_to_bfloat16_(log_probabilities);
@@ -195,7 +250,7 @@ RowForward rounded_forward(const at::Tensor& logits, const HeadOptions& options)
 /// Overwrites `logits`.
 RowForward plain_forward_(at::Tensor& logits, const HeadOptions& options) {
   const Softcap& softcap = options.softcap;
-  if (options.rounds_logits) round_to_bfloat16_(logits);
+  scale_products_(logits, options);
   at::Tensor tanh;  // of logit / cap
   at::Tensor capped = logits;
   if (softcap.cap) {
@@ -210,7 +265,7 @@ RowForward plain_forward_(at::Tensor& logits, const HeadOptions& options) {
 /// Of any loss; overwrites `logits`.
 at::Tensor log_probabilities_(at::Tensor& logits, const HeadOptions& options) {
   if (options.is_late()) {
-    if (options.rounds_logits) round_to_bfloat16_(logits);
+    scale_products_(logits, options);
     return at::_log_softmax(cap_logits(logits, options).values, -1, /*half_to_float=*/false);
   }
   if (options.loss_rounding != LossRounding::kNone) return rounded_forward(logits, options).log_probabilities;
@@ -230,7 +285,9 @@ at::Tensor rounded_cross_entropy_rows_(at::Tensor& logits, const at::Tensor& tar
     round_to_bfloat16_(gradient.mul_(2 * cap));
     round_to_bfloat16_(gradient.mul_(1.0 - sigmoid).mul_(sigmoid));
     round_to_bfloat16_(gradient.div_(cap / 2));
-    logits = options.is_sum ? gradient : gradient.mul_(factor);
+    if (!options.is_sum) gradient.mul_(factor);
+    to_gradient_of_products_(gradient, options);
+    logits = gradient;
   }
   return log_probabilities.gather(1, index).sum(at::kDouble).mul_(-factor);
 }
@@ -252,7 +309,7 @@ at::Tensor cross_entropy_rows_(at::Tensor& logits, const at::Tensor& targets, co
       if (options.rounds_capped) round_to_bfloat16_(gradient);
       gradient.mul_(tanh.square_().neg_().add_(1.0));  // d capped / d logit = 1 - tanh^2, in either form
     }
-    if (options.rounds_logits) round_to_bfloat16_(gradient);
+    to_gradient_of_products_(gradient, options);
     logits = gradient;
   }
   return loss;
@@ -263,28 +320,28 @@ at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weigh
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(1), "softcapped_cross_entropy: x ",
               x.sizes(), " and weight ", weight.sizes(), " do not match");
   const bool needs_gradient = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
-  const at::Tensor scaled = options.logit_scale == 1.0 ? x : x * options.logit_scale;
   if (fits_kernel(x, options)) {
-    return KernelHead::apply(scaled.contiguous(), weight.contiguous(), targets.contiguous(), options.softcap,
+    return KernelHead::apply(scaled_features(x, options), weight.contiguous(), targets.contiguous(), options.softcap,
                              needs_gradient);
   }
-  return SoftcappedCrossEntropy::apply(scaled, weight, targets, options, needs_gradient);
+  return SoftcappedCrossEntropy::apply(x, weight, targets, options, needs_gradient);
 }
 
 at::Tensor token_cross_entropies(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
                                  const HeadOptions& options) {
   const at::NoGradGuard no_grad;
-  const at::Tensor scaled = (options.logit_scale == 1.0 ? x : x * options.logit_scale).contiguous();
-  const std::int64_t tokens = scaled.size(0), chunk = chunk_rows(scaled, weight);
-  at::Tensor losses = at::empty({tokens}, scaled.options());
-  if (fits_kernel(scaled, options)) {
-    kernel_head(scaled, weight.contiguous(), targets.contiguous(), options.softcap, {}, {}, losses);
+  const std::int64_t tokens = x.size(0), chunk = chunk_rows(x, weight);
+  at::Tensor losses = at::empty({tokens}, x.options());
+  if (fits_kernel(x, options)) {
+    kernel_head(scaled_features(x, options), weight.contiguous(), targets.contiguous(), options.softcap, {}, {},
+                losses);
     return losses;
   }
   const OpTimer timer("head");
+  HeadProducts products(weight, options);
   for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
     const std::int64_t rows = std::min(chunk, tokens - begin);
-    at::Tensor logits = at::linear(scaled.narrow(0, begin, rows), weight);
+    at::Tensor logits = products.logits(x.narrow(0, begin, rows));
     const at::Tensor index = targets.narrow(0, begin, rows).unsqueeze(1);
     losses.narrow(0, begin, rows).copy_(log_probabilities_(logits, options).gather(1, index).squeeze(1).neg_());
   }

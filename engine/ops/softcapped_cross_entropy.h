@@ -34,9 +34,9 @@ struct HeadOptions {
   double logit_scale = 1.0;    ///< factor on the logits before the cap
   LossRounding loss_rounding = LossRounding::kNone;  ///< kCap, kAll: for the sigmoid form of the softcap
   bool is_sum = false;  ///< gradients are rounded as those of the sum over the tokens, and divided by T afterwards
-  /// Scale for rounding the logits' gradients to e5m2 before the products of the backward pass (#19 to #21); nullopt:
-  /// no rounding.
-  std::optional<double> fp8_grad_scale;
+  /// Scales for rounding x and weight to e4m3, and the gradients of their products to e5m2 (#19 on); nullopt: no
+  /// rounding.
+  std::optional<Fp8Config> fp8;
   LogitCapConfig logit_cap;  ///< in place of softcap where it has a scale
   /// Weights of the targets of a token: the next token, the one after it, and so on. Those beyond the end of the
   /// sequence are missing.
@@ -51,10 +51,10 @@ struct HeadOptions {
 };
 
 /// Mean cross-entropy of softcap(x weight^T) over the tokens, in nats; with several targets the weighted sum of theirs.
-///   x        [T, C]  float32 or float64
-///   weight   [V, C]  padding rows take part in the softmax
+///   x        [T, C]  float32 or float64; bfloat16 values if options.rounds_logits and not options.fp8
+///   weight   [V, C]  likewise; padding rows take part in the softmax
 ///   targets  [T]     int64, each below V
-///   returns  scalar; differentiable in x and weight
+///   returns  scalar; differentiable in x and weight, as if they were not rounded to 8 bits
 /// Rows are processed in chunks, and gradients, if needed, are computed in the same pass, so that T x V logits never
 /// exist in full.
 at::Tensor softcapped_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,

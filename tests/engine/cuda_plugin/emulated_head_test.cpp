@@ -29,12 +29,9 @@ Outcome outcome_of(const Head& head, const at::Tensor& loss) {
   return {loss.item<double>(), head.x.grad(), head.weight.grad()};
 }
 
-Outcome by_cpu(const HeadOptions& options, const std::optional<Fp8Config>& fp8 = {}) {
+Outcome by_cpu(const HeadOptions& options) {
   const Head head;
-  if (!fp8) return outcome_of(head, softcapped_cross_entropy(head.x, head.weight, head.targets, options));
-  return outcome_of(head,
-                    softcapped_cross_entropy(quantized_e4m3(head.x, fp8->x_scale),
-                                             quantized_e4m3(head.weight, fp8->weight_scale), head.targets, options));
+  return outcome_of(head, softcapped_cross_entropy(head.x, head.weight, head.targets, options));
 }
 
 Outcome by_device(const DeviceHeadOptions& options) {
@@ -55,7 +52,7 @@ TEST(EmulatedHead, LossAndGradientsAgreeWithTheCpus) {
        {Softcap{.cap = std::nullopt}, Softcap{.cap = 4.0}, Softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid}}) {
     for (const bool rounds_capped : {false, true}) {
       const Outcome expected =
-          by_cpu({.softcap = softcap, .rounds_logits = true, .rounds_capped = rounds_capped, .fp8_grad_scale = {}});
+          by_cpu({.softcap = softcap, .rounds_logits = true, .rounds_capped = rounds_capped, .fp8 = {}});
       const Outcome got = by_device({.softcap = softcap, .rounds_capped = rounds_capped, .fp8 = {}});
       expect_agree(got, expected, 0.01, softcap.cap ? "capped" : "not capped");
       EXPECT_EQ(got.dweight.scalar_type(), at::kFloat);
@@ -75,7 +72,7 @@ TEST(EmulatedHead, LateRecordsAgreeWithTheCpus) {
                                          .logit_scale = scale,
                                          .loss_rounding = rounding,
                                          .is_sum = is_sum,
-                                         .fp8_grad_scale = {}});
+                                         .fp8 = {}});
         const Outcome got = by_device(
             {.softcap = softcap, .logit_scale = scale, .loss_rounding = rounding, .is_sum = is_sum, .fp8 = {}});
         expect_agree(got, expected, 0.02, is_sum ? "sum" : "mean");
@@ -90,8 +87,7 @@ TEST(EmulatedHead, EightBitsOfASumKeepItsGradients) {
   device.kernels().has_float8_products = true;
   const Fp8Config scales{.x_scale = 16, .weight_scale = 512, .grad_scale = 0.0009765625};
   const Softcap softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid};
-  const Outcome expected =
-      by_cpu({.softcap = softcap, .rounds_logits = true, .is_sum = true, .fp8_grad_scale = scales.grad_scale}, scales);
+  const Outcome expected = by_cpu({.softcap = softcap, .rounds_logits = true, .is_sum = true, .fp8 = scales});
   const Outcome got = by_device({.softcap = softcap, .is_sum = true, .fp8 = scales});
   expect_agree(got, expected, 0.03, "8 bits of a sum");
   EXPECT_GT(distance(by_device({.softcap = softcap, .fp8 = scales}).dx, expected.dx), 0.1) << "the mean's are lost";
@@ -125,9 +121,9 @@ TEST(EmulatedHead, LossesOfTokensAgreeWithTheCpusAndWithTheirMean) {
   const at::Tensor x = head.x.to(at::kBFloat16);
   const Softcap softcap{.cap = 3.0, .form = SoftcapForm::kSigmoid};
   for (const LossRounding rounding : {LossRounding::kNone, LossRounding::kCap}) {
-    const at::Tensor expected = token_cross_entropies(
-        head.x, head.weight, head.targets,
-        {.softcap = softcap, .rounds_logits = true, .loss_rounding = rounding, .fp8_grad_scale = {}});
+    const at::Tensor expected =
+        token_cross_entropies(head.x, head.weight, head.targets,
+                              {.softcap = softcap, .rounds_logits = true, .loss_rounding = rounding, .fp8 = {}});
     for (const std::int64_t chunk : {std::int64_t{1} << 29, 40 * kVocabulary}) {
       const DeviceHeadOptions options{.softcap = softcap, .loss_rounding = rounding, .fp8 = {}, .chunk_numbers = chunk};
       const at::Tensor got = device_token_cross_entropies(x, head.weight, head.targets, options);
@@ -158,12 +154,14 @@ TEST(EmulatedHead, EightBitsAgreeWithTheCpusEmulationOfThem) {
   EmulatedDevice device;
   device.kernels().has_float8_products = true;
   const Fp8Config scales{.x_scale = 2, .weight_scale = 32, .grad_scale = 1 << 16};
-  const Outcome expected =
-      by_cpu({.softcap = {.cap = 4.0}, .rounds_logits = true, .fp8_grad_scale = scales.grad_scale}, scales);
+  const Outcome expected = by_cpu({.softcap = {.cap = 4.0}, .rounds_logits = true, .fp8 = scales});
   const Outcome got = by_device({.softcap = {.cap = 4.0}, .fp8 = scales});
   expect_agree(got, expected, 0.02, "8 bits");
   const Outcome in_chunks = by_device({.softcap = {.cap = 4.0}, .fp8 = scales, .chunk_numbers = 40 * kVocabulary});
   expect_agree(in_chunks, got, 1e-3, "in chunks");
+  const Outcome scaled = by_device({.softcap = {.cap = 4.0}, .logit_scale = 0.3, .fp8 = scales});
+  expect_agree(scaled, by_cpu({.softcap = {.cap = 4.0}, .rounds_logits = true, .logit_scale = 0.3, .fp8 = scales}),
+               0.01, "products are rounded before they are scaled, and their gradients after it");
   const Outcome bfloat16 = by_device({.softcap = {.cap = 4.0}, .fp8 = {}});
   EXPECT_GT(distance(bfloat16.dweight, expected.dweight), 0.02) << "8 bits are coarser than the tolerance";
 }

@@ -40,7 +40,7 @@ TEST(E4m3Linear, RoundsItsOperandsForwardOnly) {
   at::Tensor x = random_matrix(3, 5, 1).requires_grad_();
   at::Tensor weight = random_matrix(4, 5, 2).requires_grad_();
   constexpr double kX = 0.01, kWeight = 0.0002;  // 0.0002: most weights are above 448 units, so they saturate
-  const at::Tensor y = e4m3_linear(x, weight, number(kX), number(kWeight));
+  const at::Tensor y = e4m3_linear(x, weight, number(kX), number(kWeight), false);
   const auto xs = x.accessor<double, 2>(), weights = weight.accessor<double, 2>(), ys = y.accessor<double, 2>();
   double difference = 0.0;
   for (int t = 0; t < 3; ++t) {
@@ -62,7 +62,8 @@ TEST(E4m3Linear, RoundsItsOperandsForwardOnly) {
 TEST(E4m3Linear, TheUnitFitsTheLargestAndZerosStayZeros) {
   EXPECT_DOUBLE_EQ(e4m3_unit(at::tensor({1.0, -8.96, 3.0}, at::kDouble)).item<double>(), 0.02);
   const at::Tensor zeros = at::zeros({2, 3}, at::kDouble);
-  EXPECT_TRUE(at::equal(e4m3_linear(zeros, zeros, e4m3_unit(zeros), e4m3_unit(zeros)), at::zeros({2, 2}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(e4m3_linear(zeros, zeros, e4m3_unit(zeros), e4m3_unit(zeros), true), at::zeros({2, 2}, at::kDouble)));
 }
 
 PrecisionConfig fp8() {

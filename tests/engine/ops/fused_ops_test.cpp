@@ -216,7 +216,7 @@ TEST_P(FusedOps, TokenLossesAgree) {
   const at::Tensor targets = at::remainder(at::arange(800) * 7, 257);
   for (const Softcap& softcap :
        {Softcap{}, Softcap{.cap = 15.0}, Softcap{.cap = 15.0, .form = SoftcapForm::kSigmoid}}) {
-    const at::Tensor got = token_cross_entropies(x, weight, targets, {.softcap = softcap, .fp8_grad_scale = {}});
+    const at::Tensor got = token_cross_entropies(x, weight, targets, {.softcap = softcap, .fp8 = {}});
     const at::Tensor expected = at::cross_entropy_loss(
         softcap_logits(at::linear(x.detach().to(at::kDouble), weight.detach().to(at::kDouble)), softcap), targets, {},
         at::Reduction::None);

@@ -43,6 +43,35 @@ TEST(KeyOffset, CopiesFromTheUnshiftedKeysAndKeepsTheFirst) {
   EXPECT_TRUE(at::equal(spread, in_place));
 }
 
+TEST(ComposedHeads, AreTheSameTileByTileAndAtOnce) {
+  at::manual_seed(3);
+  constexpr std::int64_t kLength = 300, kHeads = 3, kWidth = 8;  // two whole tiles and a part of one
+  std::vector<std::uint16_t> tokens(kLength, 1);
+  tokens[0] = tokens[90] = tokens[200] = 0;
+  for (const std::int64_t window : {1, 40, 200}) {
+    const BlockMask mask(
+        tokens,
+        {.block_size = 1, .document_separator = 0, .granularity = WindowGranularity::kToken, .window_tokens = window});
+    const AttentionPlan plan(mask, at::kDouble);
+    std::vector<at::Tensor> gradients;
+    at::Tensor results[2];
+    for (const bool at_once : {false, true}) {
+      at::manual_seed(4);
+      const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape, at::kDouble).requires_grad_(); };
+      const std::vector<at::Tensor> in = {leaf({kLength, kHeads, kWidth}), leaf({kLength, kHeads, kWidth}),
+                                          leaf({kLength, kHeads, kWidth}), leaf({kLength, kHeads}),
+                                          leaf({kLength, kHeads})};
+      const auto compose = at_once ? composed_heads_at_once : composed_heads;
+      results[at_once] = compose(in[0], in[1], in[2], plan, 0.3, in[3], in[4], 1e-6);
+      (results[at_once] * at::randn({kLength, kHeads, kWidth}, at::kDouble)).sum().backward();
+      for (const at::Tensor& input : in) gradients.push_back(input.grad());
+    }
+    EXPECT_TRUE(at::allclose(results[0], results[1], 1e-12, 1e-13)) << window;
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_TRUE(at::allclose(gradients[i], gradients[i + 5], 1e-11, 1e-12)) << window << ", input " << i;
+  }
+}
+
 TEST(Rotation, AdjacentPairsAreHalvesInAnotherOrder) {
   at::manual_seed(1);
   const at::Tensor x = at::randn({5, 2, 8}, at::kDouble);
@@ -133,7 +162,7 @@ TEST(SeveralTargets, LeaveTheLossesOfTokensAlone) {
   at::manual_seed(4);
   const at::Tensor x = at::randn({6, 4}, at::kDouble), weight = at::randn({9, 4}, at::kDouble);
   const at::Tensor targets = at::tensor({1, 8, 3, 3, 0, 5}, at::kLong);
-  HeadOptions options{.fp8_grad_scale = {}, .logit_cap = {.scale = 23.0}};
+  HeadOptions options{.fp8 = {}, .logit_cap = {.scale = 23.0}};
   const at::Tensor next = token_cross_entropies(x, weight, targets, options);
   EXPECT_TRUE(at::allclose(next.mean(), softcapped_cross_entropy(x, weight, targets, options), 1e-14, 0));
   options.target_weights = {1.0, 0.5, 0.25};

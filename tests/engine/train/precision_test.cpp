@@ -227,9 +227,7 @@ TEST(Float8, RoundsToTheNearestValueOfTheFormatAndSaturates) {
   const at::Tensor ties =
       at::tensor({9.0f, 17.0f, 19.0f, 0.0009765625f, 0.0029296875f, 448.0f, 464.0f, 1e9f, -1e9f, 0.0f});
   for (const at::Tensor& x : {wide, ties}) {
-    const at::Tensor four = quantized_e4m3(x, 1.0);
-    at::Tensor five = x.clone();
-    quantize_e5m2_(five, 1.0);
+    const at::Tensor four = in_e4m3(x, 1.0), five = in_e5m2(x, 1.0);
     for (std::int64_t i = 0; i < x.numel(); ++i) {
       const double value = x[i].item<double>();
       EXPECT_EQ(four[i].item<double>(), nearest(e4m3, value)) << value;
@@ -244,9 +242,8 @@ TEST(Float8, HeadIsTheProductOfQuantisedOperands) {
   const at::Tensor values = at::randn({24, 16}, at::kDouble), matrix = at::randn({40, 16}, at::kDouble) * 0.03;
   const at::Tensor targets = at::randint(0, 40, {24}, at::kLong);
   at::Tensor x = values.clone().requires_grad_(true), w = matrix.clone().requires_grad_(true);
-  const HeadOptions options{.softcap = {15.0, SoftcapForm::kSigmoid}, .fp8_grad_scale = scales.grad_scale};
-  const at::Tensor loss = softcapped_cross_entropy(quantized_e4m3(x, scales.x_scale),
-                                                   quantized_e4m3(w, scales.weight_scale), targets, options);
+  const HeadOptions options{.softcap = {15.0, SoftcapForm::kSigmoid}, .fp8 = scales};
+  const at::Tensor loss = softcapped_cross_entropy(x, w, targets, options);
   loss.backward();
 
   const at::Tensor x8 = (values * 2).to(at::kFloat8_e4m3fn).to(at::kDouble) / 2;
