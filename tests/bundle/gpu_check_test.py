@@ -20,7 +20,7 @@ try:
 except ImportError:
     jsonschema = None
 
-PARTS = ["environment", "parity", "micro", "history", "side_by_side"]
+PARTS = ["environment", "parity", "records", "micro", "history", "side_by_side"]
 LOSSES = [5.0 - step / 10 for step in range(8)]
 
 
@@ -84,6 +84,10 @@ class WithGpu(Machine):
         self.assertEqual(result.document["machine"]["torch"], "2.11.0+cu130")
         self.assertEqual(result.step("parity", "kernel_tests")["numbers"]["tests"], 3)
         self.assertEqual(result.step("parity", "pair/record17/float32")["numbers"]["gpu_to_cpu"], 0.0)
+        self.assertEqual(result.step("records", "float64")["numbers"], {"records": 2, "problems": 0, "largest": 0.0})
+        self.assertEqual(
+            [row["record"] for row in result.step("records", "bfloat16")["rows"]], ["record12", "record89"]
+        )
         self.assertEqual(result.step("micro", "gpu")["rows"][0]["GFLOP/s"], 10.0)
         self.assertEqual(result.step("history", "speedrun_history")["rows"][1]["step_ms"], 900.0)
         self.assertEqual(result.step("history", "speedrun_history")["numbers"]["scale"], "official_brief")
@@ -154,6 +158,21 @@ class WithGpu(Machine):
         self.assertGreater(step["numbers"]["gpu_to_cpu"], 0.01)
         self.assertEqual(len(step["rows"]), 8)
 
+    def test_records_that_train_differently_are_named(self):
+        step = self.failed(
+            "losses_differ", "records", "float64", "2 of 2 records train differently", "record12 (the losses"
+        )
+        self.assertGreater(step["rows"][1]["apart"], 0.01)
+        self.failed("nan", "records", "bfloat16", "differ by inf")
+        step = self.failed(
+            "train_crashes", "records", "float64", "record12 (gpu: nanobench train was killed by SIGSEGV"
+        )
+        self.assertEqual([row["apart"] for row in step["rows"]], [None, None])
+        self.failed(
+            "gpu_fails", "records", "float64", "gpu: nanobench train ended with exit code 2", "there is no driver"
+        )
+
+    def test_crashes_of_kernels_and_runs_each_say_why(self):
         self.failed("tests_crash,nan", "parity", "kernel_tests", "killed by SIGSEGV", "illegal memory access")
         self.also_failed("parity", "pair/record17/bfloat16", "differ by inf")
 
@@ -206,7 +225,7 @@ class WithGpu(Machine):
 
     def test_a_budget_is_shared(self):
         result = self.check("--budget", "40", "--pairs", "1")
-        self.assertLessEqual(result.part("environment")["limit_s"], 40 * 180 / 3900 + 0.1)
+        self.assertLessEqual(result.part("environment")["limit_s"], 40 * 180 / 4500 + 0.1)
         self.assertLessEqual(sum(part["seconds"] for part in result.document["parts"]), 41)
         self.assertEqual(result.document["budget_s"], 40)
 
@@ -285,7 +304,7 @@ class WithoutGpu(Machine):
     def test_on_the_cpu_nothing_needs_one(self):
         result = self.check("--device", "cpu", "--pairs", "1", fake="no_gpu")
         self.assertEqual(result.code, 0, result.text)
-        self.assertEqual([part["outcome"] for part in result.document["parts"]], ["passed"] * 5)
+        self.assertEqual([part["outcome"] for part in result.document["parts"]], ["passed"] * 6)
         steps = [step["name"] for part in result.document["parts"] for step in part["steps"]]
         self.assertNotIn("kernel_tests", steps)
         self.assertNotIn("gpu", steps)
@@ -293,7 +312,7 @@ class WithoutGpu(Machine):
     def test_the_plan_of_a_session_is_tried_without_one(self):
         out = bench.temporary_folder(type(self))
         for call, file, parts in (
-            ("1", "right.json", ["environment", "parity"]),
+            ("1", "right.json", ["environment", "parity", "records"]),
             ("2", "fast.json", ["micro", "side_by_side"]),
             ("3", "history.json", ["history"]),
         ):

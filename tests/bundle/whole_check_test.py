@@ -41,9 +41,9 @@ class Whole(unittest.TestCase):
         return bench.check(self.bundle, None, self.folder, *options, path=f"{self.python.parent}:/usr/bin:/bin")
 
     def test_the_cpu_passes_from_end_to_end(self):
-        parts = ["environment", "parity", "history", "side_by_side"]
+        parts = ["environment", "parity", "records", "history", "side_by_side"]
         if (self.bundle / "bin/nanobench-micro").is_file():
-            parts.insert(2, "micro")
+            parts.insert(3, "micro")
         result = self.check("--device", "cpu", "--pairs", "1", "--parts", ",".join(parts))
         self.assertEqual(result.code, 0, result.text + result.errors)
         self.assertEqual([part["name"] for part in result.document["parts"]], parts)

@@ -15,6 +15,7 @@ import history
 import micro
 import options
 import parity
+import records
 import report
 import side_by_side
 from parts import Part, Settings
@@ -22,7 +23,8 @@ from problems import Refused
 from programs import Programs
 from torch_place import find_torch
 
-RUN = {"parity": parity.run, "micro": micro.run, "history": history.run, "side_by_side": side_by_side.run}
+RUN = {"parity": parity.run, "records": records.run, "micro": micro.run, "history": history.run}
+RUN["side_by_side"] = side_by_side.run
 
 
 def say(text):

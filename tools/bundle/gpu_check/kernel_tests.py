@@ -33,14 +33,14 @@ def _documents(files):
             pass  # of a process that crashed or was stopped, which the caller reports
 
 
-def _processes():
+def process_count():
     """One per core: most of the tests' time is references in float64 on one core of the CPU."""
     return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
 
 
 def run(part):
     """Every test of the kernels, divided among processes; what the others found still counts when one crashes."""
-    program, count = require(part, TESTS), _processes()
+    program, count = require(part, TESTS), process_count()
     files = [part.folder / f"kernel_tests.{number}.json" for number in range(count)]
     commands = []
     for number, file in enumerate(files):

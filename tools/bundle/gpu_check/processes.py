@@ -123,7 +123,7 @@ def run_together(commands, part, seconds=None):
         for (words, variables), path in zip(commands, files, strict=True):
             shown = [f"{name}={value}" for name, value in variables.items()] + [str(word) for word in words]
             log.write(("$ " + shlex.join(shown) + "\n").encode() + path.read_bytes())
-    texts = [_read_from(path, 0) for path in files]
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     return [
         Finished(process.returncode, seconds, text, "", limit, was_stopped)
         for process, text, was_stopped in zip(started, texts, stopped, strict=True)

@@ -26,16 +26,23 @@ class Answer:
         return self
 
 
+def show_command(part, record, scale):
+    return [part.program("nanobench"), "show", record, "--scale", scale, "--config"]
+
+
 def show_config(part, record, scale):
-    finished = part.run([part.program("nanobench"), "show", record, "--scale", scale, "--config"], seconds=SHOW_SECONDS)
-    return json.loads(finished.stdout)
+    return json.loads(part.run(show_command(part, record, scale), seconds=SHOW_SECONDS).stdout)
+
+
+def stop_after(config, steps):
+    """With a validation before and after, and no step that is not timed."""
+    config["run"].update(stop_after=steps, val_every=steps, untimed_steps=0)
+    return config
 
 
 def suite_config(part, record, scale, steps):
-    """A record's configuration at a scale, stopped after `steps`, with a validation before and after."""
-    config = show_config(part, record, scale)
-    config["run"].update(stop_after=steps, val_every=steps, untimed_steps=0)
-    return config
+    """A record's configuration at a scale, stopped after `steps`."""
+    return stop_after(show_config(part, record, scale), steps)
 
 
 def write_config(part, config, name):
@@ -44,14 +51,18 @@ def write_config(part, config, name):
     return file
 
 
+def command(part, file, device, dtype, kernels, trace):
+    """Of `nanobench train`; the runs are small, so that more threads would mostly wait for each other."""
+    words = [part.program("nanobench"), "train", file, "--device", device, "--dtype", dtype, "--kernels", kernels]
+    return [*words, "--threads", "1", "--trace", trace, "--json", "--quiet"]
+
+
 def train(part, config, name, device, dtype="float32", kernels="fused", seconds=None):
     """config: a dictionary, or a file with one. Throws Failed if the program itself fails."""
     file = config if isinstance(config, pathlib.Path) else write_config(part, config, name)
     trace = part.folder / "trace.json"
     trace.unlink(missing_ok=True)
-    command = [part.program("nanobench"), "train", file, "--device", device, "--dtype", dtype, "--kernels", kernels]
-    command += ["--threads", "1"]  # the runs are small: more threads would mostly wait for each other
-    finished = processes.run([*command, "--trace", trace, "--json", "--quiet"], part, seconds=seconds)
+    finished = processes.run(command(part, file, device, dtype, kernels, trace), part, seconds=seconds)
     problem = processes.how_it_ended("nanobench train", finished)
     if finished.was_stopped or finished.code < 0:
         raise Failed(f"{name}: {problem}")
