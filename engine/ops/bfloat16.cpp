@@ -70,7 +70,11 @@ at::Tensor round_to_bfloat16(const at::Tensor& x) {
 
 void round_to_bfloat16_(at::Tensor& x) {
   const OpTimer timer("round_to_bfloat16");
-  if (x.scalar_type() != at::kFloat || !x.is_contiguous() || !x.is_cpu()) {
+  if (!x.is_cpu() && x.scalar_type() == at::kFloat) {
+    x.copy_(x.to(at::kBFloat16));  // converts as it copies
+    return;
+  }
+  if (x.scalar_type() != at::kFloat || !x.is_contiguous()) {
     x.copy_(round_to_bfloat16(x));
     return;
   }

@@ -95,6 +95,7 @@ at::Tensor composed_heads_at_once(const at::Tensor& q, const at::Tensor& k, cons
 
 at::Tensor composed_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
                           double scale, const at::Tensor& mixture, const at::Tensor& share, double eps) {
+  TORCH_CHECK(plan.reversed_blocks_of() == 0, "composed_heads: the plan reads key blocks from the end");
   if (!q.is_cpu()) return composed_heads_at_once(q, k, v, plan, scale, mixture, share, eps);
   const OpTimer timer("composed_heads");
   const std::int64_t heads = q.size(1), width = q.size(2);

@@ -37,7 +37,9 @@ class SequenceInputs {
                                                  std::optional<std::int64_t> window) const;
   std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
                                                  std::optional<std::int64_t> window,
-                                                 WindowGranularity granularity) const;
+                                                 WindowGranularity granularity,
+                                                 const AttentionPlanOptions& options) const;
+  std::shared_ptr<const AttentionPlan> make_composed_plan(std::span<const std::uint16_t> tokens) const;
   std::shared_ptr<const AttentionPlan> make_paired_plan(std::span<const std::uint16_t> tokens,
                                                         std::optional<std::int64_t> window) const;
 

@@ -71,6 +71,7 @@ def train(words):
     if device != "cpu" and ("no_gpu" in FAKE or "gpu_fails" in FAKE):
         print(json.dumps({"facts": {"outcome": "unsupported", "message": "there is no driver"}}))
         sys.exit(2)
+    json.loads(pathlib.Path(config).read_text())  # as the program would
     is_golden = (pathlib.Path(config).parent / "expected.json").is_file()
     trace = (
         golden_trace(config) if is_golden else made_trace(device, option(words, "--kernels"), option(words, "--dtype"))

@@ -94,7 +94,7 @@ def make_runs(part, dtype, records):
             training.write_config(part, nudged(config), f"{record}_{dtype}_nudged") if is_bfloat16 else None
         )
         for side, device, kernels in sides_of(part, is_bfloat16):
-            trace = part.folder / f"{record}_{dtype}_{side}.json"
+            trace = part.folder / f"{record}_{dtype}_{side}.trace.json"
             trace.unlink(missing_ok=True)
             runs.append(
                 Run(record, side, training.command(part, files[side], device, engine_dtype, kernels, trace), trace)
