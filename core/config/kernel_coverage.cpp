@@ -68,6 +68,9 @@ const KernelCondition kFloat32{"float32 tensors (`--dtype`)", {}, [](Query query
 const KernelCondition kFloat32Activations{"activations in float32", {"/precision/activations"}, [](Query query) {
                                             return query.activations == ActivationPrecision::kFloat32;
                                           }};
+const KernelCondition kBfloat16Activations{"activations in bfloat16", {"/precision/activations"}, [](Query query) {
+                                             return query.activations == ActivationPrecision::kBfloat16;
+                                           }};
 const KernelCondition kGpuBlocks{
     "the kernel of `blocks`", {}, [](Query query) { return has_kernel(StepPart::kBlocks, KernelDevice::kGpu, query); }};
 const KernelCondition kRmsNorm{
@@ -165,9 +168,7 @@ KernelRow gpu_blocks() {
   return {StepPart::kBlocks,
           KernelDevice::kGpu,
           {kFloat32,
-           {"activations in bfloat16",
-            {"/precision/activations"},
-            [](Query query) { return query.activations == ActivationPrecision::kBfloat16; }},
+           kBfloat16Activations,
            kRmsNorm,
            kNoBias,
            kReluSquared,
@@ -233,7 +234,8 @@ KernelRow cpu_head() {
 KernelRow gpu_head() {
   return {StepPart::kHead,
           KernelDevice::kGpu,
-          {kGpuBlocks,
+          {kFloat32,
+           kBfloat16Activations,
            kOneTarget,
            {"in 8-bit precision, a model dimension and a padded vocabulary that are multiples of 16",
             {"/precision/head", "/model/model_dim", "/model/vocab_pad_multiple"},

@@ -330,14 +330,15 @@ GPT::Head GPT::head(const at::Tensor& x, const SequenceInput& input, Pass pass, 
   }
   const bool is_fp8 = precision.head == ProductPrecision::kFp8 && pass == Pass::kTraining;
   const bool has_device_head = has_kernel(StepPart::kHead, KernelDevice::kGpu, KernelQuery(config_));
-  if (rounding.is_compact && has_device_head && (!is_fp8 || fits_float8_head(x, lm_head_))) {
+  if (rounding.products && takes_device_tensors(x.device()) && has_device_head &&
+      (!is_fp8 || fits_float8_head(x, lm_head_))) {
     head.device = DeviceHeadOptions{.softcap = options.softcap,
                                     .rounds_capped = options.rounds_capped,
                                     .logit_scale = options.logit_scale,
                                     .loss_rounding = options.loss_rounding,
                                     .is_sum = options.is_sum,
                                     .fp8 = is_fp8 ? std::optional(precision.fp8) : std::nullopt};
-    head.features = x;
+    head.features = rounding.product_input(x).to(at::kBFloat16);
     head.weight = lm_head_;
     return head;
   }

@@ -84,7 +84,7 @@ TEST(KernelCoverage, AGpuComputesInBfloat16) {
   config.model.model_dim = 2048;
   config.model.num_heads = config.model.num_kv_heads = 8;  // of 256 numbers
   EXPECT_EQ(parts_without_kernel(KernelQuery(config), kGpu),
-            (Parts{StepPart::kEmbeddings, StepPart::kBlocks, StepPart::kAttention, StepPart::kHead}));
+            (Parts{StepPart::kEmbeddings, StepPart::kBlocks, StepPart::kAttention}));
 }
 
 TEST(KernelCoverage, OneOfTwoDevicesIsEnough) {

@@ -45,6 +45,22 @@ TEST(EmulatedLateRecords, TrainAsOnTheCpu) {
   EXPECT_EQ(trained.environment.at("no_kernel_for"), "none");
 }
 
+/// Blocks from record #42 on are computed op by op; the head's kernel takes what they leave.
+TEST(EmulatedLateRecords, TheHeadHasItsKernelWhereBlocksHaveNone) {
+  const TinyRun run;
+  RunSpec spec = spec_of(run, kLate);
+  Json json(to_json(spec.config));
+  json.merge_patch(parse_json(R"({"model": {"residual_scaling": "block", "x0_lambdas": false},
+                                  "init": {"resid_lambda": 1.0}})",
+                              "patch"));
+  spec.config = read_train_config(json, "patched");
+  const Trained trained = train(spec);
+  const std::vector<double> expected = losses_on_cpu(spec);
+  ASSERT_EQ(trained.losses.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(trained.losses[i], expected[i], 0.03) << i;
+  EXPECT_EQ(trained.environment.at("no_kernel_for"), "blocks");
+}
+
 TEST(EmulatedLateRecords, AGraphIsRefusedWhereTheWindowChangesMoreThanTheMask) {
   const TinyRun run;
   RunSpec spec = spec_of(run, kLate);
