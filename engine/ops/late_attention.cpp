@@ -17,9 +17,10 @@ at::Tensor without_own_values(const at::Tensor& y, const at::Tensor& v, const at
 
 namespace {
 
-at::Tensor normalized_mixture(const at::Tensor& mixture, double eps) {
-  return mixture * at::rsqrt(mixture.square().mean(-1, /*keepdim=*/true) + eps);
-}
+/// Attention weights held at once. On a CPU what fits in caches: 16 MiB of float32. On a GPU launching the operations
+/// of few tiles takes longer than running them: 1 GiB.
+constexpr std::int64_t kCpuWeights = std::int64_t{1} << 22;
+constexpr std::int64_t kDeviceWeights = std::int64_t{1} << 28;
 
 /// Queries in tiles, of which each sees a window of keys that ends with its own: all windows are views of one tensor.
 class KeyWindows {
@@ -67,18 +68,18 @@ class KeyWindows {
 
 }  // namespace
 
-at::Tensor composed_heads_at_once(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const AttentionPlan& plan, double scale, const at::Tensor& mixture,
-                                  const at::Tensor& share, double eps) {
+at::Tensor composed_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
+                          double scale, const at::Tensor& mixture, const at::Tensor& share, double eps) {
   const OpTimer timer("composed_heads");
-  constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 28;  // of weights at once: 1 GiB of float32
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
   const std::int64_t heads = q.size(1), features = q.size(1) * q.size(2);
   const KeyWindows windows(plan, q.device());
   const at::Tensor queries = windows.of_queries(q * scale).transpose(1, 2);  // [tiles, H, n, E]
   const at::Tensor keys = windows.of_keys(k), values = windows.of_keys(v);   // [tiles, H, E, m]
-  const at::Tensor factors = windows.of_queries(normalized_mixture(mixture, eps)).transpose(1, 2).unsqueeze(-1);
-  const std::int64_t at_once = std::max<std::int64_t>(1, kMaxNumbers / (heads * kTileQueries * windows.width()));
+  const at::Tensor normalized = mixture * at::rsqrt(mixture.square().mean(-1, /*keepdim=*/true) + eps);
+  const at::Tensor factors = windows.of_queries(normalized).transpose(1, 2).unsqueeze(-1);
+  const std::int64_t limit = q.is_cpu() ? kCpuWeights : kDeviceWeights;
+  const std::int64_t at_once = std::max<std::int64_t>(1, limit / (heads * kTileQueries * windows.width()));
   std::vector<at::Tensor> parts;
   for (std::int64_t begin = 0; begin < windows.tiles(); begin += at_once) {
     const std::int64_t count = std::min(at_once, windows.tiles() - begin);
@@ -91,26 +92,6 @@ at::Tensor composed_heads_at_once(const at::Tensor& q, const at::Tensor& k, cons
     parts.push_back(at::matmul(mixed, seen).view({count * kTileQueries, heads, q.size(2)}));
   }
   return at::cat(parts).narrow(0, 0, q.size(0)) * share.unsqueeze(-1);
-}
-
-at::Tensor composed_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                          double scale, const at::Tensor& mixture, const at::Tensor& share, double eps) {
-  TORCH_CHECK(plan.reversed_blocks_of() == 0, "composed_heads: the plan reads key blocks from the end");
-  if (!q.is_cpu()) return composed_heads_at_once(q, k, v, plan, scale, mixture, share, eps);
-  const OpTimer timer("composed_heads");
-  const std::int64_t heads = q.size(1), width = q.size(2);
-  const at::Tensor factors = normalized_mixture(mixture, eps);
-  std::vector<at::Tensor> parts;
-  for (const AttentionPlan::Tile& tile : plan.tiles()) {
-    const auto queries = [&](const at::Tensor& x) { return x.narrow(0, tile.query_begin, tile.query_count); };
-    const auto keys = [&](const at::Tensor& x) { return x.narrow(0, tile.key_begin, tile.key_count); };
-    const at::Tensor logits = at::matmul(queries(q).transpose(0, 1) * scale, keys(k).permute({1, 2, 0}));  // [H, n, m]
-    const at::Tensor weights = at::softmax(logits + tile.bias, -1);
-    const at::Tensor mixed = (weights * queries(factors).t().unsqueeze(-1)).sum(0);  // [n, m]
-    const at::Tensor sums = at::matmul(mixed, keys(v).reshape({tile.key_count, heads * width}));
-    parts.push_back(sums.view({tile.query_count, heads, width}) * queries(share).unsqueeze(-1));
-  }
-  return at::cat(parts);
 }
 
 }  // namespace nanobench::core

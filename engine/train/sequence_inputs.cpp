@@ -22,13 +22,12 @@ SequenceInputs::Tokens SequenceInputs::shifted(std::span<const std::uint16_t> ra
 
 std::shared_ptr<const AttentionPlan> SequenceInputs::make_plan(std::span<const std::uint16_t> tokens,
                                                                std::optional<std::int64_t> window) const {
-  return make_plan(tokens, window, config_.attention.window.granularity, plan_options(config_.attention));
+  return make_plan(tokens, window, config_.attention.window.granularity);
 }
 
 std::shared_ptr<const AttentionPlan> SequenceInputs::make_plan(std::span<const std::uint16_t> tokens,
                                                                std::optional<std::int64_t> window,
-                                                               WindowGranularity granularity,
-                                                               const AttentionPlanOptions& options) const {
+                                                               WindowGranularity granularity) const {
   const OpTimer timer("block_mask");
   const AttentionConfig& attention = config_.attention;
   const BlockMask mask(tokens, {.block_size = attention.block_size,
@@ -36,14 +35,7 @@ std::shared_ptr<const AttentionPlan> SequenceInputs::make_plan(std::span<const s
                                 .document_separator = attention.document_separator,
                                 .granularity = granularity,
                                 .window_tokens = window});
-  return std::make_shared<const AttentionPlan>(mask, dtype_, options, device_);
-}
-
-/// Of composed heads, which read the keys in their own order.
-std::shared_ptr<const AttentionPlan> SequenceInputs::make_composed_plan(std::span<const std::uint16_t> tokens) const {
-  AttentionPlanOptions options = plan_options(config_.attention);
-  options.block_order = KeyBlockOrder::kAscending;
-  return make_plan(tokens, config_.model.dc_attention.window, WindowGranularity::kToken, options);
+  return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
 }
 
 /// Of the sequence of paired heads: two rows for each token, the same window number in rows.
@@ -67,7 +59,8 @@ SequenceInput SequenceInputs::make(std::span<const std::uint16_t> raw, const at:
     input.paired_plan = make_paired_plan(raw, windows.whole);
     if (input.half_plan) input.paired_half_plan = make_paired_plan(raw, windows.half);
   }
-  if (config_.model.has_dc_attention()) input.dc_plan = make_composed_plan(raw);
+  if (config_.model.has_dc_attention())
+    input.dc_plan = make_plan(raw, config_.model.dc_attention.window, WindowGranularity::kToken);
   if (windows.listed) input.listed_plan = make_plan(raw, windows.listed);
   return input;
 }

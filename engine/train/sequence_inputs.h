@@ -36,9 +36,8 @@ class SequenceInputs {
   std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
                                                  std::optional<std::int64_t> window) const;
   std::shared_ptr<const AttentionPlan> make_plan(std::span<const std::uint16_t> tokens,
-                                                 std::optional<std::int64_t> window, WindowGranularity granularity,
-                                                 const AttentionPlanOptions& options) const;
-  std::shared_ptr<const AttentionPlan> make_composed_plan(std::span<const std::uint16_t> tokens) const;
+                                                 std::optional<std::int64_t> window,
+                                                 WindowGranularity granularity) const;
   std::shared_ptr<const AttentionPlan> make_paired_plan(std::span<const std::uint16_t> tokens,
                                                         std::optional<std::int64_t> window) const;
 

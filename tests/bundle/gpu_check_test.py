@@ -172,6 +172,13 @@ class WithGpu(Machine):
             "gpu_fails", "records", "float64", "gpu: nanobench train ended with exit code 2", "there is no driver"
         )
 
+    def test_a_record_that_other_roundings_move_as_far_is_no_difference(self):
+        result = self.check("--parts", "records", fake="sensitive")
+        self.assertEqual(result.code, 0, result.text + result.errors)
+        row = result.step("records", "bfloat16")["rows"][0]
+        self.assertGreater(row["apart"], 0.01)
+        self.assertGreater(row["cpu_fused_to_nudged"], 0.01)
+
     def test_crashes_of_kernels_and_runs_each_say_why(self):
         self.failed("tests_crash,nan", "parity", "kernel_tests", "killed by SIGSEGV", "illegal memory access")
         self.also_failed("parity", "pair/record17/bfloat16", "differ by inf")

@@ -1,6 +1,9 @@
 // Operations of records #42 on by values that are easy to follow; whole records are in late_golden_test.cpp.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+
 #include "engine/ops/bigram_hash.h"
 #include "engine/ops/key_offset.h"
 #include "engine/ops/late_attention.h"
@@ -43,32 +46,46 @@ TEST(KeyOffset, CopiesFromTheUnshiftedKeysAndKeepsTheFirst) {
   EXPECT_TRUE(at::equal(spread, in_place));
 }
 
-TEST(ComposedHeads, AreTheSameTileByTileAndAtOnce) {
-  at::manual_seed(3);
-  constexpr std::int64_t kLength = 300, kHeads = 3, kWidth = 8;  // two whole tiles and a part of one
+/// As the header's formula has it, with all weights [H, T, T].
+at::Tensor composed_by_formula(const std::vector<at::Tensor>& in, const AttentionPlan& plan, double scale) {
+  const std::int64_t length = plan.length();
+  const at::Tensor keys = at::arange(length), first = at::tensor(plan.first_key(), at::kLong).unsqueeze(1);
+  const at::Tensor is_hidden = keys.lt(first).logical_or(keys.gt(keys.unsqueeze(1)));
+  const at::Tensor logits = at::einsum("the,she->hts", {in[0], in[1]}) * scale;
+  const at::Tensor weights = at::softmax(logits.masked_fill(is_hidden, -std::numeric_limits<double>::infinity()), -1);
+  const at::Tensor mixture = in[3] / at::sqrt(in[3].square().mean(-1, true) + 1e-6);
+  return at::einsum("gts,tg,shi->thi", {weights, mixture, in[2]}) * in[4].unsqueeze(-1);
+}
+
+TEST(ComposedHeads, AreThoseOfTheFormulaInEitherOrderOfBlocks) {
+  constexpr std::int64_t kLength = 304, kHeads = 3, kWidth = 8;  // two whole tiles and a part of one
   std::vector<std::uint16_t> tokens(kLength, 1);
   tokens[0] = tokens[90] = tokens[200] = 0;
+  at::manual_seed(4);
+  std::vector<at::Tensor> in;
+  for (int i = 0; i < 3; ++i) in.push_back(at::randn({kLength, kHeads, kWidth}, at::kDouble).requires_grad_());
+  for (int i = 0; i < 2; ++i) in.push_back(at::randn({kLength, kHeads}, at::kDouble).requires_grad_());
+  const at::Tensor dy = at::randn({kLength, kHeads, kWidth}, at::kDouble);
   for (const std::int64_t window : {1, 40, 200}) {
-    const BlockMask mask(
-        tokens,
-        {.block_size = 1, .document_separator = 0, .granularity = WindowGranularity::kToken, .window_tokens = window});
-    const AttentionPlan plan(mask, at::kDouble);
-    std::vector<at::Tensor> gradients;
-    at::Tensor results[2];
-    for (const bool at_once : {false, true}) {
-      at::manual_seed(4);
-      const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape, at::kDouble).requires_grad_(); };
-      const std::vector<at::Tensor> in = {leaf({kLength, kHeads, kWidth}), leaf({kLength, kHeads, kWidth}),
-                                          leaf({kLength, kHeads, kWidth}), leaf({kLength, kHeads}),
-                                          leaf({kLength, kHeads})};
-      const auto compose = at_once ? composed_heads_at_once : composed_heads;
-      results[at_once] = compose(in[0], in[1], in[2], plan, 0.3, in[3], in[4], 1e-6);
-      (results[at_once] * at::randn({kLength, kHeads, kWidth}, at::kDouble)).sum().backward();
-      for (const at::Tensor& input : in) gradients.push_back(input.grad());
+    for (const KeyBlockOrder order : {KeyBlockOrder::kAscending, KeyBlockOrder::kNearestFirst}) {
+      const BlockMask mask(tokens, {.block_size = 16,
+                                    .document_separator = 0,
+                                    .granularity = WindowGranularity::kToken,
+                                    .window_tokens = window});
+      const AttentionPlan plan(mask, at::kDouble, {.block_order = order});
+      const at::Tensor expected = composed_by_formula(in, plan, 0.3);
+      const at::Tensor got = composed_heads(in[0], in[1], in[2], plan, 0.3, in[3], in[4], 1e-6);
+      EXPECT_TRUE(at::allclose(got, expected, 1e-12, 1e-13)) << window;
+      const auto gradients_of = [&](const at::Tensor& y) {
+        y.backward(dy);
+        std::vector<at::Tensor> gradients;
+        for (at::Tensor& input : in) gradients.push_back(std::exchange(input.mutable_grad(), at::Tensor()));
+        return gradients;
+      };
+      const std::vector<at::Tensor> right = gradients_of(expected), own = gradients_of(got);
+      for (std::size_t i = 0; i < in.size(); ++i)
+        EXPECT_TRUE(at::allclose(own[i], right[i], 1e-11, 1e-12)) << window << ", input " << i;
     }
-    EXPECT_TRUE(at::allclose(results[0], results[1], 1e-12, 1e-13)) << window;
-    for (std::size_t i = 0; i < 5; ++i)
-      EXPECT_TRUE(at::allclose(gradients[i], gradients[i + 5], 1e-11, 1e-12)) << window << ", input " << i;
   }
 }
 

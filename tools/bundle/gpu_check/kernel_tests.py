@@ -1,13 +1,11 @@
 """The programs of GPU tests and GPU micro-benchmarks, if the bundle has them."""
 
 import json
-import os
 
 import processes
 from problems import Failed, NotRun
 
 TESTS = "nanobench-gpu-tests"
-MAX_PROCESSES = 16  # each has a context on the GPU
 SHARE = 0.5  # share of the part's time, so that later steps always have some left
 
 
@@ -33,14 +31,10 @@ def _documents(files):
             pass  # of a process that crashed or was stopped, which the caller reports
 
 
-def process_count():
-    """One per core: most of the tests' time is references in float64 on one core of the CPU."""
-    return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
-
-
 def run(part):
-    """Every test of the kernels, divided among processes; what the others found still counts when one crashes."""
-    program, count = require(part, TESTS), process_count()
+    """Every test of the kernels, divided among processes, because most of their time is references in float64 on one core of
+    the CPU; what the others found still counts when one crashes."""
+    program, count = require(part, TESTS), processes.at_once()
     files = [part.folder / f"kernel_tests.{number}.json" for number in range(count)]
     commands = []
     for number, file in enumerate(files):

@@ -11,6 +11,7 @@ from problems import Failed
 
 GRACE_SECONDS = 5.0  # between asking a process to end and killing it
 STDERR_BYTES = 4000
+MAX_PROCESSES = 16  # each has a context on the GPU
 
 
 @dataclasses.dataclass
@@ -21,6 +22,11 @@ class Finished:
     stderr: str  # its last part
     limit_s: float
     was_stopped: bool  # stopped by us, when its time was up
+
+
+def at_once():
+    """How many processes run together: one per core."""
+    return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
 
 
 def _signal_group(process, number):

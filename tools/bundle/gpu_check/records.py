@@ -11,7 +11,6 @@ import json
 import pairs_of_devices
 import processes
 import training
-from kernel_tests import process_count
 from problems import Failed
 
 # Enough to show that the check itself works.
@@ -44,9 +43,9 @@ def all_records(part):
 
 def together(part, commands):
     """One result per command; as many at once as there are cores."""
-    at_once = process_count()
-    for begin in range(0, len(commands), at_once):
-        batch = [(command, {}) for command in commands[begin : begin + at_once]]
+    size = processes.at_once()
+    for begin in range(0, len(commands), size):
+        batch = [(command, {}) for command in commands[begin : begin + size]]
         yield from processes.run_together(batch, part)
 
 
