@@ -78,7 +78,7 @@ def pretend(bundle):
     for path in (bundle / "bin").glob("*.gz"):
         path.unlink()
     for name in ("nanobench", "nanobench-train", "nanobench-micro", "nanobench-gpu-tests", "nanobench-gpu-bench"):
-        script = f'#!/bin/sh\nexec "{sys.executable}" -B "{HERE}/fake_programs.py" {name} "$@"\n'
+        script = f'#!/bin/sh\nexec "{sys.executable}" -I -S -B "{HERE}/fake_programs.py" {name} "$@"\n'
         write_program(bundle / "bin" / name, script)
     make_bundle.pack(bundle / "bin/nanobench-gpu-bench")
     (bundle / "bin/libnanobench_cuda.so").write_text("")

@@ -2,14 +2,13 @@
 
 no_gpu, gpu_fails, train_crashes, bench_hangs, tests_fail, tests_crash, tests_skipped, bench_error, losses_differ, nan,
 history_cut, history_slow, history_fails, no_warpgroups, sensitive
+
+A check starts it a hundred times, so it imports little: what few of the pretended programs need, where they need it.
 """
 
 import json
 import os
-import pathlib
-import signal
 import sys
-import time
 
 FAKE = os.environ.get("FAKE", "").split(",")
 GPU = "NVIDIA H200, 139 GiB"
@@ -24,7 +23,19 @@ def option(words, name, default=None):
     return default
 
 
+def read(*names):
+    with open(os.path.join(*names)) as file:
+        return json.load(file)
+
+
+def write(path, document):
+    with open(path, "w") as file:
+        json.dump(document, file)
+
+
 def crash():
+    import signal
+
     sys.stdout.flush()
     os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -50,8 +61,7 @@ def show(words):
 
 def golden_trace(file):
     """What is expected, in the type that the tolerances are for."""
-    expected = json.loads((pathlib.Path(file).parent / "expected.json").read_text())
-    return expected["float64"]
+    return read(os.path.dirname(file), "expected.json")["float64"]
 
 
 def made_trace(device, kernels, dtype, logit_scale):
@@ -73,12 +83,12 @@ def train(words):
     if device != "cpu" and ("no_gpu" in FAKE or "gpu_fails" in FAKE):
         print(json.dumps({"facts": {"outcome": "unsupported", "message": "there is no driver"}}))
         sys.exit(2)
-    logit_scale = json.loads(pathlib.Path(config).read_text()).get("model", {}).get("logit_scale", 1.0)
-    if (pathlib.Path(config).parent / "expected.json").is_file():
+    logit_scale = read(config).get("model", {}).get("logit_scale", 1.0)
+    if os.path.isfile(os.path.join(os.path.dirname(config), "expected.json")):
         trace = golden_trace(config)
     else:
         trace = made_trace(device, option(words, "--kernels"), option(words, "--dtype"), logit_scale)
-    pathlib.Path(option(words, "--trace")).write_text(json.dumps(trace))
+    write(option(words, "--trace"), trace)
     print(json.dumps({"facts": {"outcome": "completed", "final_val_loss": 4.5}}))
 
 
@@ -86,6 +96,9 @@ def run_suite():
     done = {"completed": 1, "planned": 1}
     rows = [{"row": name, "val_loss": {"mean": 4.0}, "step_ms": {"mean": 900.0}, "n": done} for name in ("one", "two")]
     if "history_cut" in FAKE or "history_slow" in FAKE:
+        import signal
+        import time
+
         stopped = []
         signal.signal(signal.SIGINT, lambda *_: stopped.append(1))
         while not stopped:
@@ -117,7 +130,7 @@ def engine(words):
     if words[0] == "--version":
         print("nanobench-train 9.9, LibTorch 2.11.0")
         return
-    spec = json.loads(pathlib.Path(option(words, "--spec")).read_text())
+    spec = read(option(words, "--spec"))
     print(json.dumps({"event": "hello", "engine_version": "9.9"}))
     if "no_warpgroups" in FAKE and "attention_products=warpgroup" in spec["config"]["gpu"]["settings"]:
         print(json.dumps({"event": "failed", "outcome": "unsupported", "message": "this GPU has no such products"}))
@@ -141,12 +154,15 @@ def gpu_tests(words):
     if "tests_crash" in FAKE:
         print("CUDA error: an illegal memory access was encountered", file=sys.stderr)
         crash()
-    pathlib.Path(option(words, "--gtest_output").partition(":")[2]).write_text(json.dumps(document))
+    write(option(words, "--gtest_output").partition(":")[2], document)
     sys.exit(1 if failures else 0)
 
 
 def bench(words):
     if "bench_hangs" in FAKE:
+        import signal
+        import time
+
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(600)
     contestant = "own/" if sys.argv[1] == "nanobench-gpu-bench" else ""
@@ -155,9 +171,7 @@ def bench(words):
     rival = {"name": "attention/flash/T:1024", "error_occurred": True, "error_message": "heads of another size"}
     if "bench_error" in FAKE:
         case.update(error_occurred=True, error_message="no such kernel image")
-    pathlib.Path(option(words, "--benchmark_out")).write_text(
-        json.dumps({"benchmarks": [case, rival] if "rival_refuses" in FAKE else [case]})
-    )
+    write(option(words, "--benchmark_out"), {"benchmarks": [case, rival] if "rival_refuses" in FAKE else [case]})
 
 
 PROGRAMS = {"nanobench": nanobench, "nanobench-train": engine, "nanobench-gpu-tests": gpu_tests}

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -I -S -B
 """A Slurm that only pretends, behind the names sbatch, squeue, scancel, sinfo and sacct: its tasks are processes of this
 machine, and tests say what goes wrong. Everything lies in $FAKE_SLURM:
 

@@ -83,12 +83,17 @@ function(nanobench_headers name level)
   target_precompile_headers(${name} PRIVATE ${NANOBENCH_COMMON_HEADERS} ${arg_HEADERS})
 endfunction()
 
-# nanobench_library(NAME [LEVEL level] [PRECOMPILED | PRECOMPILED_BY target] [JOINED BYTES] [FOLDERS folder...] [LINK
-# target...]): every .cpp directly in the folders (default: this one), compiled with NANOBENCH_COMMON_HEADERS if
+# nanobench_library(NAME [LEVEL level] [PRECOMPILED | PRECOMPILED_BY target] [JOINED BYTES] [UNFUZZED] [FOLDERS folder...]
+# [LINK target...]): every .cpp directly in the folders (default: this one), compiled with NANOBENCH_COMMON_HEADERS if
 # PRECOMPILED, or with those of another library; BYTES of them at a time if JOINED. LEVEL: of optimisation in release
-# builds, 2 by default. What is not time-critical is compiled with `g`: GCC takes a third less time than with 2.
+# builds, 2 by default. What is not time-critical is compiled with `g`: GCC takes a third less time than with 2. UNFUZZED:
+# no target of tests/fuzz reaches it, so beside libFuzzer only unit tests need it, and 0 takes a third of the time.
 function(nanobench_library name)
-  cmake_parse_arguments(arg "PRECOMPILED" "PRECOMPILED_BY;JOINED;LEVEL" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "PRECOMPILED;UNFUZZED" "PRECOMPILED_BY;JOINED;LEVEL" "FOLDERS;LINK" ${ARGN})
+  if(NANOBENCH_FUZZ AND arg_UNFUZZED)
+    set(arg_LEVEL 0)
+    string(REPLACE nanobench_common_headers nanobench_unfuzzed_headers arg_PRECOMPILED_BY "${arg_PRECOMPILED_BY}")
+  endif()
   if(NOT arg_FOLDERS)
     set(arg_FOLDERS .)
   endif()
@@ -102,7 +107,7 @@ function(nanobench_library name)
   if(arg_JOINED)
     nanobench_join_sources(${name} ${arg_JOINED} ${sources})
   endif()
-  if(arg_LEVEL)
+  if(DEFINED arg_LEVEL)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${arg_LEVEL}>)
   endif()
   if(arg_PRECOMPILED)
@@ -143,7 +148,7 @@ function(nanobench_tests name)
   else()
     nanobench_join_sources(${name} 100000 ${sources})
     set(level 0)
-    if(arg_OPTIMIZED)
+    if(arg_OPTIMIZED AND NOT NANOBENCH_FUZZ)
       set(level 1)
     endif()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
