@@ -195,7 +195,7 @@ TEST(Bisect, AKilledOneContinues) {
   repository.change("harm=0", "harm=900").commit();
   repository.commit_until(6);
   const std::vector<std::string> words = bisect_words({"--good", "c1", "--bad", "c6", "--quiet"});
-  for (int i = 0; i < 30 && (i < 2 || completed_runs(shell) < 4); ++i) shell.run(words, "timeout -s KILL 1");
+  for (int i = 0; i < 30 && (i < 2 || completed_runs(shell) < 4); ++i) shell.run(words, killed_after(1 + 0.2 * i));
   EXPECT_GE(completed_runs(shell), 4U);
   shell.write("fast", "");
   const ProgramResult result = shell.run(words);

@@ -340,7 +340,7 @@ TEST(ExternalEngine, AKilledRunnerLeavesNoTrainerAndContinues) {
               std::string("if [ ! -e fast ]; then sleep 60 & echo $$ $! >>pids; wait; fi\n") + kExternalCommandTrainer);
   shell.write("suite.json", external_command_suite_of(kCommand));
   for (int i = 0; i < 20 && pids_in(shell.work() / "pids").size() < 4; ++i)
-    shell.run({"run", "suite.json", "--quiet"}, "timeout -s KILL 0.5");
+    shell.run({"run", "suite.json", "--quiet"}, killed_after(0.5 + 0.1 * i));
   const std::vector<pid_t> pids = pids_in(shell.work() / "pids");
   ASSERT_GE(pids.size(), 4U) << "two runs were killed, each a script and its child";
   for (const pid_t pid : pids) {

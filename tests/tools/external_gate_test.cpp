@@ -64,7 +64,7 @@ TEST(ExternalGate, AKilledOneContinues) {
   const auto completed = [&] {
     return results::Store(shell.database()).runs({.outcome = core::RunOutcome::kCompleted}).size();
   };
-  for (int i = 0; i < 20 && completed() < 2; ++i) shell.run(gate, "timeout -s KILL 0.7");
+  for (int i = 0; i < 20 && completed() < 2; ++i) shell.run(gate, killed_after(0.7 + 0.1 * i));
   EXPECT_GE(completed(), 2U);
   EXPECT_LT(completed(), 8U);
   shell.write("fast", "");

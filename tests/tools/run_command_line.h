@@ -37,6 +37,11 @@ inline std::string quoted(const std::string& text) {
   return out + "'";
 }
 
+/// A prefix that kills the program after so many seconds. Tests wait longer each time, because machines differ.
+inline std::string killed_after(double seconds) {
+  return "timeout -s KILL " + std::to_string(seconds);
+}
+
 /// A temporary folder with the caches and database of one test.
 class CommandLine {
  public:
