@@ -18,10 +18,11 @@ struct BlockRun {
   std::size_t index = 0;
 };
 
-/// Steps that a turn has at least, of which the first is cold.
-inline constexpr std::int64_t kMinTurnSteps = 8;
-/// More rounds only make turns shorter.
-inline constexpr std::int64_t kMaxRounds = 64;
+/// Steps that a turn has at least, of which the first is cold: with two others it can be corrected. A turn's steps
+/// share the machine's speed of that moment, so many short turns tell more than few long ones.
+inline constexpr std::int64_t kMinTurnSteps = 3;
+/// More would average no more than the differences between processes leave.
+inline constexpr std::int64_t kMaxRounds = 256;
 
 /// Rounds of a block whose shortest run has so many steps.
 std::int64_t rounds_of(std::int64_t fewest_steps);

@@ -1,4 +1,5 @@
 // nanobench-train with several processes: golden truth, and what happens when one of them ends.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -103,6 +104,12 @@ TEST(ProcessRun, InTurnsItHasTheSameLossesAndWaitsBetween) {
   const TinyRun run;
   int ends[2] = {-1, -1};
   ASSERT_EQ(pipe(ends), 0);  // the engine inherits both
+  for (int& end : ends) {    // away from descriptor 3, which is the engine's for events
+    const int moved = fcntl(end, F_DUPFD, 10);
+    ASSERT_GE(moved, 10);
+    close(end);
+    end = moved;
+  }
   EngineProcess engine(run.spec(1), {.variables = {{kTurnsFdVariable, std::to_string(ends[0])}}});
   const std::vector<RunEvent> begun = events_until_turn(engine, 0);
   ASSERT_EQ(begun.size(), 2U) << "nothing is computed before the first turn";

@@ -7,7 +7,7 @@ namespace {
 
 TEST(TurnBlock, TurnsHaveStepsEnoughAndAreNotTooMany) {
   EXPECT_EQ(rounds_of(0), 1);
-  EXPECT_EQ(rounds_of(7), 1);
+  EXPECT_EQ(rounds_of(kMinTurnSteps - 1), 1);
   EXPECT_EQ(rounds_of(120), 120 / kMinTurnSteps);
   EXPECT_EQ(rounds_of(1'000'000), kMaxRounds);
 }
