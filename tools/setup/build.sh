@@ -248,7 +248,7 @@ command_test() {
   # LibTorch's threads spin while they wait: those of several tests at once would block each other.
   OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
   OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
-  # Trainers of tests are started as python3: pyenv's is a script that takes ten times as long as the interpreter.
+  # Trainers of tests are started as python3: pyenv's is a script that takes far longer to start than the interpreter.
   PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
   export CTEST_PARALLEL_LEVEL OMP_NUM_THREADS OMP_WAIT_POLICY PATH
   exec ctest --preset "$preset" "$@"

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 
+#include "suites/run/turn_block.h"
 #include "tests/reports/stats/simulation.h"
 
 namespace nanobench::reports {
@@ -35,6 +36,13 @@ TEST(WarmFirstSteps, CountAsTheOthersOfTheirTurn) {
   EXPECT_DOUBLE_EQ(warm_first_steps(run), 4.0);
   // The second turn's first step was no slower; the third turn is too short to judge.
   EXPECT_EQ(ms_of(run), (std::vector<double>{11, 10, 12, 9, 10, 20, 30, 40}));
+}
+
+TEST(WarmFirstSteps, TheShortestTurnsThatAreTakenAreCorrected) {
+  std::vector<double> ms(suites::kMinTurnSteps, 10.0);
+  ms.front() = 15.0;
+  TurnTimes run = run_of(0, "a", ms, {0});
+  EXPECT_DOUBLE_EQ(warm_first_steps(run), 5.0);
 }
 
 TEST(WarmFirstSteps, AClockThatStartsWithinATurnHasNoColdStepThere) {
