@@ -417,21 +417,61 @@ SeedsForVerdict seeds_for(const EffectResult& effect, const EffectRules& rules, 
   return result;
 }
 
+/// Whether a test at the last look, with this error there, hardly decides, given the estimate at this share of the
+/// seeds.
+bool is_hardly_decided(const Estimate& now, const PlannedError& last, double margin, double information,
+                       const EffectRules& rules) {
+  if (!(last.se > 0.0)) return false;
+  const double alpha = rules.nominal_p.value_or(rules.alpha);
+  const double outer = -t_quantile(alpha / 2.0, last.df);
+  const double inner = margin / last.se + t_quantile(alpha, last.df);
+  const double z = t_of(now), root = std::sqrt(information);
+  return std::all_of(kFutileErrors.begin(), kFutileErrors.end(), [&](double errors) {
+    return conditional_power(z, information, (z + errors) / root, outer, inner) < kFutile;
+  });
+}
+
 }  // namespace
 
 bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
   const int have = std::min(effect.loss.n, effect.log_time.n);
   if (have < 2 || most <= have || !effect.seconds.equal_loss.is_converted() || !effect.seconds.reference_s)
     return false;
-  const double alpha = rules.nominal_p.value_or(rules.alpha);
-  const PlannedError last = error_with(effect, rules, have)(most);
-  const double outer = -t_quantile(alpha / 2.0, last.df);
-  const double inner = seconds_margin(effect, rules) / last.se + t_quantile(alpha, last.df);
-  const double z = t_of(effect.seconds.equal_loss.estimate);
-  const double information = static_cast<double>(have) / most, root = std::sqrt(information);
-  return std::all_of(kFutileErrors.begin(), kFutileErrors.end(), [&](double errors) {
-    return conditional_power(z, information, (z + errors) / root, outer, inner) < kFutile;
-  });
+  return is_hardly_decided(effect.seconds.equal_loss.estimate, error_with(effect, rules, have)(most),
+                           seconds_margin(effect, rules), static_cast<double>(have) / most, rules);
+}
+
+namespace {
+
+/// As is_futile(), of one metric.
+bool is_futile_part(const MeasuredEffect& effect, double margin, const EffectRules& rules, int most) {
+  if (!effect.estimate || effect.n < 2 || most <= effect.n) return false;
+  const double scale = static_cast<double>(effect.n) / most;
+  const PlannedError last =
+      effect.forecast ? effect.forecast->at(most)
+                      : PlannedError{.se = effect.estimate->se * std::sqrt(scale), .df = effect.estimate->df / scale};
+  return is_hardly_decided(*effect.estimate, last, margin, scale, rules);
+}
+
+}  // namespace
+
+Prospect prospect_of(const EffectResult& effect, const EffectRules& rules, int most) {
+  if (!effect.other_code.empty()) return Prospect::kUndecidable;
+  if (effect.seconds.equal_loss.is_converted())
+    return is_futile(effect, rules, most) ? Prospect::kFutile : Prospect::kOpen;
+  struct Part {
+    const MeasuredEffect& effect;
+    double margin;
+  };
+  bool is_futile_in_all = true, is_decided_in_all = effect.loss.n > 0;
+  for (const Part& part :
+       {Part{effect.loss, rules.loss_margin}, Part{effect.log_time, std::log1p(rules.time_margin)}}) {
+    if (part.effect.n == 0 || is_decided(part.effect.verdict)) continue;
+    is_decided_in_all = false;
+    is_futile_in_all &= is_futile_part(part.effect, part.margin, rules, most);
+  }
+  if (is_decided_in_all) return Prospect::kByParts;
+  return is_futile_in_all && effect.loss.n > 0 ? Prospect::kFutile : Prospect::kOpen;
 }
 
 std::string seeds_range(const SeedsForVerdict& needed) {

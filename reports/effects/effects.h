@@ -117,6 +117,19 @@ std::vector<std::optional<SeedsForVerdict>> seeds_needed(const std::vector<Effec
 bool is_futile(const EffectResult& effect, const EffectRules& rules, int most);
 inline constexpr double kFutile = 0.1;
 
+/// Whether more seeds can still bring an answer about a change without a verdict.
+enum class Prospect {
+  kOpen,     ///< they can
+  kFutile,   ///< `most` seeds will hardly bring one: is_futile()
+  kByParts,  ///< there is no time at equal loss, but the loss has its verdict, and so has the time where it is known
+  kUndecidable,  ///< they cannot: the times come from different code
+};
+
+/// REQUIRES that the effect is undecided. Where nothing can be converted to a time at equal loss, the loss and the time
+/// are what can be decided.
+///   rules, most   as for is_futile()
+Prospect prospect_of(const EffectResult& effect, const EffectRules& rules, int most);
+
 /// Seeds at each look, the plan's own last. A look is an earlier plan of the same suite, scale, data and cells whose
 /// runs are part of this plan's, and which had p-values: two complete seeds, or one of a factorial with enough effects.
 /// A repeated look at the same seeds does not count, nor does a look at repeated runs. Empty for a plan that is not

@@ -32,6 +32,7 @@ PlanRunner::PlanRunner(const Plan& plan, std::optional<std::int64_t> plan_id, re
                        const RunnerOptions& options, RunnerObserver& observer, InterruptGuard& interrupts)
     : plan_(plan), store_(store), options_(options), observer_(observer), interrupts_(interrupts), plan_id_(plan_id) {
   result_.plan_id = plan_id.value_or(0);
+  given_up_ = options_.left_out;
 }
 
 void PlanRunner::begin() {
@@ -48,7 +49,13 @@ void PlanRunner::begin() {
 }
 
 bool PlanRunner::may_reuse(const PlannedRun& run) const {
-  return !options_.is_fresh && (run.spec.external.is_null() || has_known_sources(run.spec.external));
+  return !is_to_repeat(run) && (run.spec.external.is_null() || has_known_sources(run.spec.external));
+}
+
+bool PlanRunner::is_to_repeat(const PlannedRun& run) const {
+  const std::vector<std::uint64_t>& seeds = plan_.suite.seeds;
+  const auto kept = seeds.begin() + static_cast<std::ptrdiff_t>(std::min(options_.kept_seeds, seeds.size()));
+  return options_.is_fresh && std::find(seeds.begin(), kept, run.seed) == kept;
 }
 
 /// Finds the existing answers of a plan that is continued.

@@ -84,6 +84,7 @@ class PlanRunner {
   /// Whether finished runs of other plans may answer it: not if they were asked for anew, or if a change of the trainer
   /// would not be noticed.
   bool may_reuse(const PlannedRun& run) const;
+  bool is_to_repeat(const PlannedRun& run) const;
   void count(const results::RunResult& result);
 
   const Plan& plan_;

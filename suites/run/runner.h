@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ NB_ENUM_NAMES(TimesChoice, {TimesChoice::kTurns, "turns"}, {TimesChoice::kRuns, 
 
 struct RunnerOptions {
   bool is_fresh = false;         ///< repeat runs that are already finished
+  std::size_t kept_seeds = 0;    ///< of the plan's first seeds, which is_fresh does not concern
   bool is_own_evidence = false;  ///< only runs made for the plan count: continues an unfinished plan, and starts a new
                                  ///< one after a finished one
   /// Engines that take no turns run one after the other, as do runs of one identity; on a shared machine, all do.
@@ -68,6 +70,7 @@ struct RunnerOptions {
   int jobs = 1;                            ///< runs at once, each on processors of its own; above 1 they give no times
   bool is_machine_shared = false;          ///< other runners share this machine: losses count, times do not
   bool has_pilots = false;                 ///< tries the first steps of every cell before the first run
+  std::set<std::string> left_out{};        ///< labels of cells that are known to fail: their runs are left out
   std::optional<results::KeepWeights> keep_weights{};  ///< absent: runs keep none, and cannot be continued
   bool keeps_logs = true;  ///< keeps what failed runs printed, beside the store (results/run_log.h)
   /// Called once before the first run, after the pilots: what a run of each cell is expected to take.

@@ -62,6 +62,15 @@ TEST(GateLooks, HaveTheFalseAlarmsOfOneLook) {
   EXPECT_GT(share, 0.01) << "and it spends them";
 }
 
+TEST(GateLooks, ManySeedsHaveFiftyLooks) {
+  const GateLooks looks(3, 200, 0.05);
+  EXPECT_LE(looks.count(), 50);
+  EXPECT_EQ(looks.seeds(1), 3);
+  EXPECT_EQ(looks.seeds(looks.count()), 200);
+  EXPECT_LT(looks.seeds(looks.count() - 1), 200);
+  EXPECT_EQ(GateLooks(3, 10, 0.05).count(), 8) << "else one after each seed";
+}
+
 TEST(GateLooks, EndEarlyWhereTheHarmIsPlain) {
   reports::NormalDraws draws(6);
   double seeds = 0.0;
@@ -136,12 +145,14 @@ TEST(GateUntilDecided, SeatsMakeTheRunsOfTheLookOnly) {
 TEST(GateUntilDecided, WhatCannotBeIsOneSentence) {
   const CommandLine shell("gate_until_bad");
   shell.write("g.json", gate_suite());
-  expect_refusals(shell, {{{"gate", "g.json", "--until-decided"}, "--baseline-engine"},
-                          {{"gate", "g.json", "--budget", "1min"}, "--baseline-suite"},
-                          {{"gate", "g.json", "--baseline-suite", "g.json", "--budget", "10"}, "with its unit"},
-                          {{"gate", "g.json", "--baseline-suite", "g.json", "--max-seeds", "9"}, "--until-decided"},
-                          {{"gate", "g.json", "--baseline-suite", "g.json", "--until-decided", "--max-seeds", "1"},
-                           "--max-seeds"}});
+  expect_refusals(
+      shell, {{{"gate", "g.json", "--until-decided"}, "--baseline-engine"},
+              {{"gate", "g.json", "--budget", "1min"}, "--baseline-suite"},
+              {{"gate", "g.json", "--baseline-suite", "g.json", "--budget", "10"}, "with its unit"},
+              {{"gate", "g.json", "--baseline-suite", "g.json", "--max-seeds", "9"}, "--until-decided"},
+              {{"gate", "g.json", "--baseline-suite", "g.json", "--until-decided", "--max-seeds", "1"}, "--max-seeds"},
+              {{"gate", "g.json", "--baseline-suite", "g.json", "--until-decided", "--seeds", "6", "--max-seeds", "4"},
+               "6 seeds already"}});
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ TEST(HuntCommand, BadInputIsOneSentence) {
   expect_refusals(shell, {{{"hunt", "record99"}, "record99"},
                           {{"hunt", "speedrun_history"}, "no base"},
                           {{"hunt", "record17", "--runs", "3"}, "--runs"},
+                          {{"hunt", "record17", "--runs", "100000"}, "at most 1024"},
+                          {{"hunt", "record17", "--features", ""}, "--features"},
                           {{"hunt", "record17", "--features", "a,,b"}, "--features"},
                           {{"hunt", "record17", "--features", "rotory"}, "rotary"},
                           {{"hunt", "record17", "--scale", "tiny"}, "tiny"},

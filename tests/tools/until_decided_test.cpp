@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/base/error.h"
+#include "results/store.h"
 #include "tests/tools/refusals.h"
 
 namespace nanobench::tools {
@@ -28,10 +31,90 @@ int most_seeds(const core::Json& report) {
 TEST(Budget, BadOnesAreOneSentence) {
   const CommandLine shell("budget_bad");
   shell.write("s.json", noisy_suite());
-  expect_refusals(shell, {{{"run", "s.json", "--budget", "10"}, "--budget 10"},
-                          {{"run", "s.json", "--budget", "0s"}, "with its unit"},
-                          {{"run", "s.json", "--budget", "-5min"}, "--budget"},
-                          {{"run", "s.json", "--max-seeds", "5"}, "--until-decided or --budget"}});
+  expect_refusals(shell,
+                  {{{"run", "s.json", "--budget", "10"}, "--budget 10"},
+                   {{"run", "s.json", "--budget", "0s"}, "with its unit"},
+                   {{"run", "s.json", "--budget", "-5min"}, "--budget"},
+                   {{"run", "s.json", "--max-seeds", "5"}, "--until-decided or --budget"},
+                   {{"run", "s.json", "--budget", "1h", "--seeds", "5", "--max-seeds", "4"}, "5 seeds already"}});
+}
+
+/// Three changes, whose losses have a standard deviation of 0.01. `cells`: settings of the mock engine.
+std::string three_changes(const std::string& cells) {
+  return R"({"name": "three", "design": "leave_one_out", "features": ["attention_skip", "rotary", "window_warmup"],
+             "scale": "smoke", "base": {"record": "record17"}, "seeds": [1, 2, 3], "threads": 1,
+             "engine": {"mock": {"steps": 30, "step_ms": 10, "step_cv": 0.02, "loss_sigma": 0.01, "cells": {)" +
+         cells + "}}}}";
+}
+
+/// Completed runs of each cell.
+std::map<std::string, int> completed_of(const core::Json& report) {
+  std::map<std::string, int> completed;
+  for (const core::Json& row : report.at("tables").at("rows"))
+    completed[row.at("row").get<std::string>()] = row.at("n").at("completed").get<int>();
+  return completed;
+}
+
+TEST(UntilDecided, ACellThatFailsEndsItsChangesAlone) {
+  const CommandLine shell("until_failing");
+  shell.write("s.json", three_changes(R"("without attention_skip": {"effect": 0.012},
+                                         "without rotary": {"fault": {"kind": "exit", "step": 5}})"));
+  const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "6", "--quiet", "--json"});
+  EXPECT_EQ(result.exit_code, core::kExitIncomplete) << result.err;
+  const std::map<std::string, int> completed = completed_of(json_of(result));
+  EXPECT_EQ(completed.at("without rotary"), 0);
+  EXPECT_GT(completed.at("record17"), 3) << "the other changes got more seeds";
+  int crashed = 0;
+  for (const results::RunRecord& run : results::Store(shell.database()).runs()) crashed += !run.is_evidence();
+  EXPECT_EQ(crashed, 2) << "the looks do not try it again";
+}
+
+/// Without times nothing is worth seconds, but the losses can be told apart.
+TEST(UntilDecided, RunsSideBySideAreDecidedByTheirLosses) {
+  const CommandLine shell("until_jobs");
+  shell.write("s.json", three_changes(R"("without attention_skip": {"effect": 1.0}, "without rotary": {"effect": -0.8},
+                                         "without window_warmup": {"effect": 0.9})"));
+  const ProgramResult result = shell.run({"run", "s.json", "--jobs", "2", "--until-decided", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& [cell, runs] : completed_of(json_of(result))) EXPECT_EQ(runs, 3) << cell;
+}
+
+TEST(UntilDecided, FreshMeasuresEachSeedAnewOnce) {
+  const CommandLine shell("until_fresh");
+  shell.write("s.json", three_changes(R"("without rotary": {"effect": 0.03})"));
+  const std::vector<std::string> command = {"run", "s.json", "--until-decided", "--max-seeds", "5", "--quiet"};
+  ASSERT_EQ(shell.run(command).exit_code, 0);
+  const std::size_t once = results::Store(shell.database()).runs().size();
+  EXPECT_GT(once, 12U) << "more than the first look";
+  std::vector<std::string> fresh = command;
+  fresh.emplace_back("--fresh");
+  ASSERT_EQ(shell.run(fresh).exit_code, 0);
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), 2 * once);
+}
+
+TEST(Budget, WhatIsHopelessIsNamed) {
+  const CommandLine shell("budget_hopeless");
+  shell.write("s.json",
+              three_changes(R"("without attention_skip": {"effect": 0.5}, "without rotary": {"effect": 0.5})"));
+  const ProgramResult result = shell.run({"run", "s.json", "--budget", "1h", "--max-seeds", "6", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string answer = json_of(result).at("headline");
+  EXPECT_NE(answer.find("window_warmup will hardly be decided by 6 seeds"), std::string::npos) << answer;
+}
+
+/// A trainer has no pilots, so that its first runs tell what others take: three seeds would be 1.8 s and more.
+TEST(Budget, OneSeedOfATrainerTellsWhatTheOthersTake) {
+  const CommandLine shell("budget_trainer");
+  shell.write("train.sh", "sleep 0.3\necho 'step:4/4 val_loss:3.5 train_time:2000ms step_avg:500.00ms'\n");
+  shell.write("s.json", R"({"name": "trainer", "design": "leave_one_out", "seeds": [1, 2, 3], "features": ["f"],
+      "engine": {"command": ["sh", "train.sh", "{seed}", "{feature:f}"], "log": "speedrun",
+                 "features": {"f": {"values": ["0", "1"]}}}})");
+  const ProgramResult result = shell.run({"run", "s.json", "--budget", "1s", "--quiet"});
+  EXPECT_EQ(result.exit_code, core::kExitUsage) << result.out;
+  EXPECT_NE(result.err.find("the first look, at 3 seeds of 2 cells"), std::string::npos) << result.err;
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), 2U);
+  EXPECT_EQ(shell.run({"run", "s.json", "--budget", "1h", "--max-seeds", "3", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), 6U);
 }
 
 TEST(SharingTheMachine, WhatCannotBeIsOneSentence) {

@@ -21,6 +21,12 @@ using core::Error;
 using core::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
+/// Seeds between looks, so that there are at most as many looks as the boundaries can be computed for.
+int look_step(int first, int most) {
+  constexpr int kMaxLooks = 50;
+  return std::max(1, (most - first + kMaxLooks - 2) / (kMaxLooks - 1));
+}
+
 /// A planned run of a later look is no missing evidence.
 void keep_seeds(reports::Arm& arm, const std::vector<std::uint64_t>& seeds) {
   const std::unordered_set<std::uint64_t> kept(seeds.begin(), seeds.end());
@@ -38,6 +44,7 @@ class SequentialGate {
     const int most = options.until.max_seeds.value_or(UntilDecided::kMaxSeeds);
     const int first = std::min(most, std::max<int>(static_cast<int>(suite.seeds.size()), policy_.min_runs));
     looks_.emplace(first, most, policy_.alpha);
+    check_max_seeds(suite, options.until);
     suites::Suite whole = suite;
     whole.seeds = seeds_up_to(suite.seeds, most);
     plans_ = plan_both(options, whole);
@@ -65,7 +72,7 @@ class SequentialGate {
                        " a side: " + enum_name(result.answer) + "\n");
       }
       if (result.answer != reports::GateAnswer::kInconclusive || look == looks_->count()) break;
-      if (options_.until.budget_s && !fits_another()) {
+      if (options_.until.budget_s && !fits_next(look)) {
         notes.push_back("The budget of " + format_duration(*options_.until.budget_s) + " holds no further seed, of " +
                         format_duration(seconds_per_seed()) + " each; the same command with more continues.");
         break;
@@ -87,11 +94,22 @@ class SequentialGate {
   }
 
   Arms take(int look) {
-    suites::RunnerOptions runner{.is_fresh = options_.run.is_fresh && look == 1,
+    if (options_.until.budget_s && look == 1 && plans_->candidate.suite.external && !knows_all_cells()) {
+      // A trainer has no pilots: one seed of each cell tells what the others will take.
+      const Arms arms = take_seeds(1, true);
+      if (arms.is_interrupted) return arms;
+      check_first_look();
+      return take_seeds(looks_->seeds(1), false);
+    }
+    return take_seeds(looks_->seeds(look), look == 1);
+  }
+
+  Arms take_seeds(int seeds, bool is_first) {
+    suites::RunnerOptions runner{.is_fresh = options_.run.is_fresh && is_first,
                                  .is_own_evidence = true,
-                                 .max_seeds = static_cast<std::size_t>(looks_->seeds(look)),
+                                 .max_seeds = static_cast<std::size_t>(seeds),
                                  .argv = session_.argv};
-    if (options_.until.budget_s && look == 1) {
+    if (options_.until.budget_s && is_first && !plans_->candidate.suite.external) {
       runner.expected_seconds = [this](const suites::Plan& plan) {
         if (plan.digest == plans_->candidate.digest) check_first_look();  // the second of the two, after all pilots
         return reports::expected_seconds(store_, plan);
@@ -104,7 +122,16 @@ class SequentialGate {
   double left_s() const { return *options_.until.budget_s - spent_s(); }
   /// Estimates are uncertain by about that much.
   double slack_s() const { return 0.05 * *options_.until.budget_s; }
-  bool fits_another() const { return seconds_per_seed() <= left_s() + slack_s(); }
+  bool fits_next(int look) const { return seconds_to(look + 1) <= left_s() + slack_s(); }
+  /// From the look before.
+  double seconds_to(int look) const { return seconds_per_seed() * (looks_->seeds(look) - looks_->seeds(look - 1)); }
+
+  bool knows_all_cells() const {
+    const auto knows = [&](const suites::Plan& plan) {
+      return reports::expected_seconds(store_, plan).size() == plan.matrix.cells.size();
+    };
+    return knows(plans_->baseline) && knows(plans_->candidate);
+  }
 
   double seconds_per_seed() const {
     double sum = 0.0;
@@ -137,14 +164,15 @@ class SequentialGate {
 
 }  // namespace
 
-GateLooks::GateLooks(int first, int most, double alpha) : first_(first), most_(most), alpha_(alpha) {
+GateLooks::GateLooks(int first, int most, double alpha)
+    : first_(first), most_(most), step_(look_step(first, most)), alpha_(alpha) {
   boundaries(1);  // checks them
 }
 
 const std::vector<reports::Look>& GateLooks::boundaries(int tests) {
   std::vector<reports::Look>& looks = boundaries_[tests];
   if (looks.empty())
-    looks = reports::sequential_looks(first_, most_, 1, {.alpha = alpha_ / tests, .is_two_sided = false});
+    looks = reports::sequential_looks(first_, most_, step_, {.alpha = alpha_ / tests, .is_two_sided = false});
   return looks;
 }
 

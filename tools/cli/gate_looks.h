@@ -1,6 +1,7 @@
 /// `gate --until-decided` and `gate --budget`: both sides get more seeds until the gate has an answer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,15 +14,16 @@
 
 namespace nanobench::tools {
 
-/// Looks at a gate after `first`, `first` + 1, ... `most` seeds a side, without more false alarms than one look has.
+/// Looks at a gate after `first`, ... `most` seeds a side, without more false alarms than one look has: after every
+/// seed, or after every few where that would be more than 50 looks.
 class GateLooks {
  public:
-  /// `alpha` for all looks together. Throws Error{kInvalidArgument} unless 2 <= first <= most, with at most 50 looks.
+  /// `alpha` for all looks together. Throws Error{kInvalidArgument} unless 2 <= first <= most.
   GateLooks(int first, int most, double alpha);
 
-  int count() const { return most_ - first_ + 1; }
+  int count() const { return (most_ - first_ + step_ - 1) / step_ + 1; }
   /// At look 1, 2, ...
-  int seeds(int look) const { return first_ + look - 1; }
+  int seeds(int look) const { return std::min(most_, first_ + (look - 1) * step_); }
 
   /// The alpha of one test at the last look.
   double last_alpha() { return boundaries(1).back().nominal_p; }
@@ -37,6 +39,7 @@ class GateLooks {
 
   int first_;
   int most_;
+  int step_;
   double alpha_;
   std::map<int, std::vector<reports::Look>> boundaries_;  ///< by the number of tests: they take milliseconds
 };

@@ -24,7 +24,7 @@ using core::ErrorCode;
 
 struct HuntOptions {
   std::string base;
-  std::string features;
+  std::optional<std::string> features;
   SuiteSettings settings;
   SuiteRunOptions run;
   std::optional<std::int64_t> runs;
@@ -34,6 +34,7 @@ constexpr std::uint64_t kScreeningSeed = 1;
 constexpr int kMinSeeds = reports::kMinSeedsAdvised;
 constexpr int kMaxHuntSeeds = 30;
 constexpr std::int64_t kMinRuns = 16;
+constexpr std::int64_t kMaxRuns = 1024;  // half of them are cells of the screening, at most 512
 
 constexpr const char* kHuntFooter =
     "Examples:\n"
@@ -75,9 +76,9 @@ suites::Suite asked_suite(const HuntOptions& options) {
   suite.axes.clear();
   suite.runs.reset();
   suite.resolution.reset();
-  if (!options.features.empty()) {
+  if (options.features) {
     suite.features.clear();
-    for (const std::string& id : parts_of("--features", options.features)) suite.features.push_back({.id = id});
+    for (const std::string& id : parts_of("--features", *options.features)) suite.features.push_back({.id = id});
   }
   for (const suites::FeatureChoice& choice : suite.features) {
     if (choice.values.empty()) continue;
@@ -205,6 +206,8 @@ class Hunt {
 int hunt(const HuntOptions& options, const Session& session) {
   if (options.runs && *options.runs < kMinRuns)
     throw Error(ErrorCode::kInvalidArgument, "--runs: expected " + std::to_string(kMinRuns) + " or more");
+  if (options.runs && *options.runs > kMaxRuns)
+    throw Error(ErrorCode::kInvalidArgument, "--runs: expected at most " + std::to_string(kMaxRuns));
   return Hunt(options, session).run();
 }
 

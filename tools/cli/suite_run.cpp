@@ -125,7 +125,8 @@ suites::Suite with_threads(suites::Suite suite, const SuiteRunOptions& options) 
   const int processors = core::available_processors();
   if (options.jobs && *options.jobs != 1 && suite.threads == 0)
     suite.threads = *options.jobs == 0 ? 1 : std::max(1, processors / *options.jobs);
-  if (options.jobs.value_or(1) > 1) suites::check_jobs(*options.jobs, suite.threads);
+  if (options.jobs.value_or(1) > 1)
+    suites::check_jobs(*options.jobs, suite.threads * static_cast<int>(suite.processes.value_or(1)));
   if (options.jobs.value_or(1) == 1 && !options.slurm && !options.is_quiet) warn_of_shared_processors(suite.threads);
   return suite;
 }

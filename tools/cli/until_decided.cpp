@@ -52,10 +52,11 @@ struct OpenChange {
 
 struct OpenChanges {
   std::vector<OpenChange> changes;  ///< those that need the fewest seeds first
+  std::vector<OpenChange> futile;   ///< the seeds left can hardly decide them
   int undecidable = 0;              ///< more seeds will not decide them: their times come from different code
-  int futile = 0;                   ///< the seeds left can hardly decide them
+  int failing = 0;                  ///< a cell of theirs fails
 
-  int undecided() const { return static_cast<int>(changes.size()); }
+  int undecided() const { return static_cast<int>(changes.size() + futile.size()) + undecidable + failing; }
 };
 
 /// Sorts by the smallest number of seeds that may decide.
@@ -63,7 +64,12 @@ int fewest_seeds(const OpenChange& change) {
   return change.needed.min_seeds.value_or(change.needed.seeds.value_or(std::numeric_limits<int>::max()));
 }
 
-OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
+bool has_cell_of(const OpenChange& change, const std::set<std::string>& cells) {
+  return std::any_of(change.cells.begin(), change.cells.end(),
+                     [&](const std::string& cell) { return cells.contains(cell); });
+}
+
+OpenChanges open_changes(const results::Store& store, std::int64_t plan_id, const std::set<std::string>& failing) {
   const results::PlanRecord plan = store.plan(plan_id);
   OpenChanges open;
   const reports::EffectRules rules{.weights = reports::spread_weights(store, plan),
@@ -75,15 +81,18 @@ OpenChanges open_changes(const results::Store& store, std::int64_t plan_id) {
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const reports::EffectResult& effect = effects[i];
     if (effect.verdict != reports::FeatureVerdict::kInconclusive) continue;
-    if (!effect.other_code.empty()) {
-      ++open.undecidable;
-    } else if (reports::is_futile(effect, last, plan.sequential->most)) {
-      ++open.futile;
-    } else {
-      OpenChange& change = open.changes.emplace_back();
-      change.name = effect.contrast.effect;
-      change.needed = needed[i].value_or(reports::SeedsForVerdict{});
-      for (const auto& [label, coefficient] : effect.contrast.coefficients) change.cells.insert(label);
+    OpenChange change{
+        .name = effect.contrast.effect, .cells = {}, .needed = needed[i].value_or(reports::SeedsForVerdict{})};
+    for (const auto& [label, coefficient] : effect.contrast.coefficients) change.cells.insert(label);
+    if (has_cell_of(change, failing)) {
+      ++open.failing;
+      continue;
+    }
+    switch (reports::prospect_of(effect, last, plan.sequential->most)) {
+      case reports::Prospect::kOpen: open.changes.push_back(std::move(change)); break;
+      case reports::Prospect::kFutile: open.futile.push_back(std::move(change)); break;
+      case reports::Prospect::kUndecidable: ++open.undecidable; break;
+      case reports::Prospect::kByParts: break;
     }
   }
   std::stable_sort(open.changes.begin(), open.changes.end(),
@@ -99,12 +108,21 @@ std::set<std::string> cells_of(const std::vector<OpenChange>& changes) {
 
 std::string look_text(const results::SequentialLook& look, int seeds, int changes, const OpenChanges& open) {
   std::string text = "look " + std::to_string(look.look) + ", " + std::to_string(seeds) +
-                     " seeds: " + std::to_string(changes - open.undecided() - open.undecidable - open.futile) + " of " +
-                     std::to_string(changes) + " decided";
+                     " seeds: " + std::to_string(changes - open.undecided()) + " of " + std::to_string(changes) +
+                     " decided";
+  if (open.failing > 0) text += ", " + std::to_string(open.failing) + " with a cell that fails";
   if (open.undecidable > 0) text += ", " + std::to_string(open.undecidable) + " cannot be decided";
-  if (open.futile > 0)
-    text += ", " + std::to_string(open.futile) + " will hardly be decided by " + std::to_string(look.most) + " seeds";
+  if (!open.futile.empty()) {
+    text += ", " + std::to_string(open.futile.size()) + " will hardly be decided by " + std::to_string(look.most) +
+            " seeds";
+  }
   return text + "\n";
+}
+
+std::vector<std::string> names_of(const std::vector<OpenChange>& changes) {
+  std::vector<std::string> names;
+  for (const OpenChange& change : changes) names.push_back(change.name);
+  return names;
 }
 
 /// Cells outside `cells` keep the seeds that they have.
@@ -113,18 +131,6 @@ void limit_cells(std::map<std::string, std::size_t>& limits, const suites::Plan&
   for (const suites::Cell& cell : plan.matrix.cells) {
     if (!cells.contains(cell.label)) limits.emplace(cell.label, seeds);
   }
-}
-
-/// What the runs of the plan that are still to be made will take, as far as that is known.
-double seconds_to_do(const results::Store& store, const suites::Plan& plan, int jobs) {
-  const std::map<std::string, double> seconds = reports::expected_seconds(store, plan);
-  double sum = 0.0;
-  for (const suites::PlannedRun& run : plan.runs) {
-    const auto known = seconds.find(plan.cell_of(run).label);
-    if (known != seconds.end() && !store.find_evidence(run.digest, suites::needed_evidence(run, jobs == 1)))
-      sum += known->second;
-  }
-  return sum / jobs;
 }
 
 /// One command: looks until all is decided or the budget is spent.
@@ -144,10 +150,11 @@ class Search {
         return finish(result, open);
       }
       result = run_look(*plan);
-      open = result.is_interrupted ? OpenChanges{} : open_changes(store_, result.plan_id);
+      if (!result.is_interrupted) note_failing(result.plan_id);
+      open = result.is_interrupted ? OpenChanges{} : open_changes(store_, result.plan_id, failing_);
       if (!options_.is_quiet && !result.is_interrupted) tell_on_stderr(look_text(look_, seeds(), changes, open));
       const std::set<std::string> cells = cells_of(going_on(open));
-      if (cells.empty() || seeds() == look_.most || !result.is_whole()) return finish(result, open);
+      if (cells.empty() || seeds() == look_.most || result.is_interrupted) return finish(result, open);
       limit_cells(limits_, *plan, plan->suite.seeds.size(), cells);
     }
   }
@@ -200,13 +207,57 @@ class Search {
     return largest;
   }
 
-  bool fits(const suites::Plan& plan) const {
-    return seconds_to_do(store_, plan, jobs_of(plan, options_)) <= left_s() + kOverrun * *rule_.budget_s;
+  bool fits(const suites::Plan& plan) const { return seconds_to_do(plan) <= left_s() + kOverrun * *rule_.budget_s; }
+
+  /// What the runs of the plan that are still to be made will take, as far as that is known.
+  double seconds_to_do(const suites::Plan& plan) const {
+    const int jobs = jobs_of(plan, options_);
+    const std::map<std::string, double> seconds = reports::expected_seconds(store_, plan);
+    double sum = 0.0;
+    for (const suites::PlannedRun& run : plan.runs) {
+      const std::string& label = plan.cell_of(run).label;
+      const auto known = seconds.find(label);
+      if (known != seconds.end() && !failing_.contains(label) && !has_evidence(plan, run, jobs)) sum += known->second;
+    }
+    return sum / jobs;
+  }
+
+  bool has_evidence(const suites::Plan& plan, const suites::PlannedRun& run, int jobs) const {
+    const auto kept = plan.suite.seeds.begin() + static_cast<std::ptrdiff_t>(kept_seeds_);
+    if (options_.is_fresh && std::find(plan.suite.seeds.begin(), kept, run.seed) == kept) return false;
+    return store_.find_evidence(run.digest, suites::needed_evidence(run, jobs == 1)).has_value();
+  }
+
+  /// A cell two of whose runs have no result gets no more: one may have failed by chance.
+  void note_failing(std::int64_t plan_id) {
+    const results::PlanRecord plan = store_.plan(plan_id);
+    std::map<std::string, int> without_result;
+    for (const results::PlanLine& line : plan.lines) {
+      const bool has_result = line.run_id && store_.run(*line.run_id).is_evidence();
+      if (!has_result && ++without_result[line.cell] == 2) failing_.insert(line.cell);
+    }
   }
 
   suites::SuiteRunResult run_look(const suites::Plan& plan) {
-    if (options_.slurm) return run_look_on_slurm(plan);
-    suites::RunnerOptions runner{.argv = session_.argv};
+    // Slurm and trainers have no pilots: where nothing is known of a cell, one seed of each is run first.
+    if (rule_.budget_s && look_.look == 1 && (options_.slurm || plan.suite.external)) {
+      if (reports::expected_seconds(store_, plan).size() < plan.matrix.cells.size()) {
+        std::map<std::string, std::size_t> one_seed;
+        limit_cells(one_seed, plan, 1, {});
+        suites::SuiteRunResult result = run_runs(plan_look(one_seed), 1);
+        if (result.is_interrupted) return result;
+      }
+      check_first_look(plan);
+    }
+    return run_runs(plan, static_cast<std::size_t>(seeds()));
+  }
+
+  /// Afterwards, so many of the first seeds need not be measured anew.
+  suites::SuiteRunResult run_runs(const suites::Plan& plan, std::size_t seeds) {
+    suites::RunnerOptions runner{
+        .is_fresh = options_.is_fresh, .kept_seeds = kept_seeds_, .left_out = failing_, .argv = session_.argv};
+    kept_seeds_ = seeds;
+    if (options_.slurm) return run_tasks(plan, runner);
     if (rule_.budget_s && look_.look == 1) {
       runner.expected_seconds = [this](const suites::Plan& first) {
         check_first_look(first);
@@ -216,25 +267,11 @@ class Search {
     return run_plan(plan, store_, runner, options_);
   }
 
-  /// Slurm has no pilots: where nothing is known of a cell, one seed of each is run first.
-  suites::SuiteRunResult run_look_on_slurm(const suites::Plan& plan) {
-    if (rule_.budget_s && look_.look == 1) {
-      if (reports::expected_seconds(store_, plan).size() < plan.matrix.cells.size()) {
-        std::map<std::string, std::size_t> one_seed;
-        limit_cells(one_seed, plan, 1, {});
-        suites::SuiteRunResult result = run_tasks(plan_look(one_seed));
-        if (!result.is_whole()) return result;
-      }
-      check_first_look(plan);
-    }
-    return run_tasks(plan);
-  }
-
   /// Adds what its new runs took to what is spent, and keeps what a run of each cell takes.
-  suites::SuiteRunResult run_tasks(const suites::Plan& plan) {
+  suites::SuiteRunResult run_tasks(const suites::Plan& plan, const suites::RunnerOptions& runner) {
     const std::vector<results::RunRecord> newest = store_.runs({.limit = 1});
     const std::int64_t last_before = newest.empty() ? 0 : newest.back().id;
-    suites::SuiteRunResult result = run_plan(plan, store_, {.argv = session_.argv}, options_);
+    suites::SuiteRunResult result = run_plan(plan, store_, runner, options_);
     store_.set_expected_seconds(result.plan_id, reports::expected_seconds(store_, plan));
     for (const results::RunRecord& run : store_.runs({.plan_id = result.plan_id})) {
       if (run.id > last_before)
@@ -247,7 +284,7 @@ class Search {
   /// Before the first run, after the pilots.
   void check_first_look(const suites::Plan& plan) const {
     if (fits(plan)) return;
-    const double needed_s = seconds_to_do(store_, plan, jobs_of(plan, options_)) + spent_s();
+    const double needed_s = seconds_to_do(plan) + spent_s();
     throw Error(ErrorCode::kInvalidArgument,
                 "--budget " + format_duration(*rule_.budget_s) + ": the first look, at " + std::to_string(seeds()) +
                     " seeds of " + std::to_string(plan.matrix.cells.size()) + " cells, takes about " +
@@ -262,22 +299,31 @@ class Search {
   std::string budget_text(const suites::SuiteRunResult& result, const OpenChanges& open) const {
     std::string text = format_duration(spent_s()) + " of the budget of " + format_duration(*rule_.budget_s) + " spent" +
                        (options_.slurm ? ", all tasks together." : ".");
-    if (open.futile > 0)
-      text +=
-          " " + counted(open.futile, "change") + " will hardly be decided by " + std::to_string(look_.most) + " seeds.";
-    if (open.changes.empty()) return text + " Nothing is left that more seeds would decide.";
     const std::map<std::string, double> seconds = store_.expected_seconds(result.plan_id);
+    if (!open.futile.empty()) {
+      text += " " + joined(names_of(open.futile), ", ") + " will hardly be decided by " + std::to_string(look_.most) +
+              " seeds";
+      double each = 0.0;
+      for (const std::string& cell : cells_of(open.futile)) each += seconds_of(cell, seconds);
+      text += each > 0.0 ? ", of " + format_duration(each) + " each." : ".";
+    }
+    if (open.failing > 0) text += " " + counted(open.failing, "change") + " cannot be decided, because a cell fails.";
+    if (open.changes.empty()) return text + " No other seed would decide anything.";
     for (const OpenChange& change : open.changes) text += " " + price_of(change, seconds);
     return text + (seeds() == look_.most ? " These are all seeds of the plan; --max-seeds sets how many there may be."
                                          : " The same command with a larger budget continues.");
   }
 
+  /// 0 where it is not known.
+  static double seconds_of(const std::string& cell, const std::map<std::string, double>& seconds) {
+    const auto known = seconds.find(cell);
+    return known == seconds.end() ? 0.0 : known->second;
+  }
+
   /// "record15 needs 4 to 77 seeds, 18 s each."
   static std::string price_of(const OpenChange& change, const std::map<std::string, double>& seconds) {
     double each = 0.0;
-    for (const std::string& cell : change.cells) {
-      if (const auto known = seconds.find(cell); known != seconds.end()) each += known->second;
-    }
+    for (const std::string& cell : change.cells) each += seconds_of(cell, seconds);
     std::string text = change.name + " is undecided";
     if (change.needed.min_seeds) text += "; it needs " + reports::seeds_range(change.needed) + " seeds";
     if (each > 0.0)
@@ -295,6 +341,8 @@ class Search {
   results::Store store_;
   results::SequentialLook look_;
   std::map<std::string, std::size_t> limits_;  ///< seeds of cells that get no more
+  std::set<std::string> failing_;              ///< cells without results of two runs
+  std::size_t kept_seeds_ = 0;                 ///< of the first seeds: those that this call has measured
   Clock::time_point begun_ = Clock::now();
   double tasks_s_ = 0.0;  ///< of the runs that Slurm made in this call; their wait in its queue costs nothing
 };
@@ -334,8 +382,16 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule) {
       ->type_name("N");
 }
 
+void check_max_seeds(const suites::Suite& suite, const UntilDecided& rule) {
+  if (!rule.max_seeds || suite.seeds.size() <= static_cast<std::size_t>(*rule.max_seeds)) return;
+  throw Error(ErrorCode::kInvalidArgument, "--max-seeds " + std::to_string(*rule.max_seeds) + ": the suite has " +
+                                               std::to_string(suite.seeds.size()) +
+                                               " seeds already; give more, or fewer with --seeds");
+}
+
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session) {
+  check_max_seeds(suite, rule);
   const int changes = reports::single_changes(matrix_of(suite, options.catalogue).contrasts);
   if (changes == 0) {
     throw Error(ErrorCode::kInvalidArgument, suite.source + ": the design " + enum_name(suite.design) +

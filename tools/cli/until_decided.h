@@ -26,15 +26,18 @@ void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 /// The suite's own seeds first, then the smallest others.
 std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count);
 
+/// Throws Error{kInvalidArgument} if the suite has more seeds than the rule allows.
+void check_max_seeds(const suites::Suite& suite, const UntilDecided& rule);
+
 /// Runs the suite with more and more seeds, with a look at the results after each, until every single change is decided
 /// by the boundary of its look (reports/stats/sequential.h) or `max_seeds` are used up. Cells of decided changes get no
 /// more seeds, nor do those of changes that the seeds left can hardly decide.
 ///
 /// With a budget, seeds are added only while they are expected to fit, for the changes that need the fewest of them if
 /// not for all. The boundaries are those without a budget, so a later call with more continues. A budget that does not
-/// hold the first look is refused before the first run. With Slurm the budget is that of the runs of all tasks
-/// together, and where nothing is known of a cell, one seed of each runs before it is refused. Otherwise like
-/// run_suite.
+/// hold the first look is refused before the first run; where nothing is known of a cell of a trainer, or with Slurm,
+/// after one seed of each. With Slurm the budget is that of the runs of all tasks together. A cell that fails ends its
+/// changes alone. Otherwise like run_suite.
 int run_until_decided(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options,
                       const Session& session);
 
