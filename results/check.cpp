@@ -10,6 +10,7 @@
 #include "results/run_columns.h"
 #include "results/schema.h"
 #include "results/weights.h"
+#include "results/write_ahead_log.h"
 
 namespace nanobench::results {
 namespace {
@@ -99,6 +100,16 @@ void check_integrity(Database& database, StoreCheck& check) {
     if (statement.text(0) != "ok") problem.add(statement.text(0));
   }
   keep_if_broken(check, std::move(problem));
+}
+
+/// Before the store is opened, which may empty the log.
+void check_log(const std::filesystem::path& file, StoreCheck& check) {
+  const std::optional<std::string> damage = log_damage(file);
+  if (!damage) return;
+  check.problems.push_back({.rule = "write_ahead_log",
+                            .text = "The store's last transactions, in its file -wal, are whole.",
+                            .count = 1,
+                            .where = {*damage}});
 }
 
 void check_tables(Database& database, StoreCheck& check) {
@@ -256,6 +267,7 @@ StoreCheck check_store(const std::filesystem::path& file) {
   StoreCheck check;
   try {
     check_file(file, OpenMode::kReadOnly);
+    check_log(file, check);
     check_rows(file, check);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDataLoss) throw;

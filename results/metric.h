@@ -15,6 +15,8 @@ inline constexpr const char* kTurn = "train/turn";
 inline constexpr const char* kTurnBlock = "turns/block";
 /// Fact of a run in turns with fewer threads than there are processors: those on which all runs of its block computed.
 inline constexpr const char* kTurnProcessors = "turns/processors";
+/// Fact of a run that was to take turns, whose engine takes none: it had the machine from start to end.
+inline constexpr const char* kWithoutTurns = "turns/none";
 /// Fact: milliseconds that the run had the machine, from its engine's start to its end, without waits for turns.
 inline constexpr const char* kUsedWall = "used/wall_ms";
 /// Fact of a run that others ran beside: its processors, "0 1". It has no times.

@@ -204,6 +204,17 @@ std::string last_line(std::string_view text) {
   return std::string(text.substr(text.find_last_of('\n') + 1));  // npos + 1 is 0
 }
 
+namespace {
+
+/// Whether the text takes more; it is read no further than that.
+bool is_wider(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size() && used <= width;) used += width_of(next_code_point(text, at));
+  return used > width;
+}
+
+}  // namespace
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(width, 1);
   std::vector<std::string> lines;
@@ -220,8 +231,10 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     }
     std::string_view word = text.substr(at, std::min(text.find(' ', at), text.size()) - at);
     at += word.size();
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) end_line();
-    while (display_width(word) > width) {
+    if (const std::size_t used = display_width(line) + 1;
+        !line.empty() && (used > width || is_wider(word, width - used)))
+      end_line();
+    while (is_wider(word, width)) {
       const std::string_view head = head_of(word, width);
       if (head.empty()) break;  // one character wider than the line: let it stand out
       line = head;
@@ -236,7 +249,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) return std::string(text);
+  if (!is_wider(text, width)) return std::string(text);
   if (width == 0) return "";
   return std::string(head_of(text, width - 1)) + "…";
 }

@@ -437,6 +437,7 @@ MeasuredSamples read_samples(const results::Store& store, const RunRecord& run) 
 
 void add_facts(RunMeasure& measure, const results::Facts& facts) {
   measure.was_beside_others = facts.contains(results::kJobProcessors);
+  measure.has_engine_without_turns = facts.contains(results::kWithoutTurns);
   measure.disturbance = results::disturbance(facts, measure.run.threads);
 }
 

@@ -39,6 +39,7 @@ struct RunMeasure {
   double lowest_val_loss = 0.0;            ///< minimum of the curve; infinity if empty
   std::optional<std::string> disturbance;  ///< why its times are doubtful (results/host_load.h)
   bool was_beside_others = false;          ///< other runs computed at the same time, so it has no times
+  bool has_engine_without_turns = false;   ///< it was to take turns, which its engine cannot
 };
 
 /// Without other runs of the cell: clock_ms is raw_clock_ms. A run without a count of timed steps has the mean over its

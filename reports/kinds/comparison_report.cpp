@@ -280,17 +280,24 @@ void add_settled_note(Document& document, const std::vector<CellMeasures>& cells
 /// How the runs shared the machine.
 void add_turns_note(Document& document, const std::vector<CellMeasures>& cells) {
   std::set<std::string> blocks;
-  int in_turns = 0, alone = 0;
+  int in_turns = 0, alone = 0, without = 0;
   double cold_ms = 0.0, clock_ms = 0.0;
   for (const CellMeasures& cell : cells) {
     for (const RunMeasure& run : cell.runs) {
       if (!run.raw_clock_ms) continue;
       (run.turns > 0 ? in_turns : alone) += 1;
+      without += run.has_engine_without_turns;
       if (run.turns == 0) continue;
       blocks.insert(run.block);
       cold_ms += run.cold_ms;
       clock_ms += *run.raw_clock_ms;
     }
+  }
+  if (without > 0) {
+    document.notes.push_back(counted(without, "run") + (without == 1 ? " was" : " were") +
+                             " to take steps in turns, but " +
+                             (without == 1 ? "its engine takes" : "their engines take") +
+                             " none: each had the machine from start to end. Compare times with care.");
   }
   if (in_turns == 0) return;
   const std::string others = alone == 0 ? ""

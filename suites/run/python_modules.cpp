@@ -127,8 +127,11 @@ PythonModules::PythonModules(const core::Json& external)
     : hook_("python"),
       own_(canonical_of(hook_.path())),
       folder_(canonical_of(external.at("folder").get<std::string>())) {
-  covered_ =
-      external.contains("source") ? canonical_of(external.at("source").at("folder").get<std::string>()) : folder_;
+  if (external.contains("source")) covered_ = canonical_of(external.at("source").at("folder").get<std::string>());
+  if (!external.contains("source")) {
+    const core::Json files = external.value("files", core::Json::object());
+    for (const auto& [name, digest] : files.items()) known_.insert(canonical_of(folder_ / name));
+  }
   root_ = root_of(folder_);
   const fs::path hook = hook_.path() / "sitecustomize.py";
   // Not synced to the disk, which would take longer than all else here: it is of no use after a power cut.
@@ -153,6 +156,11 @@ void PythonModules::look() {
   }
 }
 
+/// A folder of the trainer also has what is no source by its name, such as compiled modules.
+bool PythonModules::is_covered(const fs::path& file) const {
+  return covered_ ? is_within(file, *covered_) : known_.contains(file);
+}
+
 void PythonModules::take(const std::string& path) {
   if (!path.starts_with('/') || paths_.size() >= kMaxPaths || !paths_.insert(path).second) return;
   if (const std::optional<fs::path> place = place_of_packages(path)) {
@@ -160,7 +168,7 @@ void PythonModules::take(const std::string& path) {
     return;
   }
   const fs::path file = canonical_of(file_or_archive(path));
-  if (file.empty() || is_within(file, covered_) || is_within(file, own_)) return;
+  if (file.empty() || is_covered(file) || is_within(file, own_)) return;
   if (files_.size() < kMaxLoadedFiles && !files_.contains(file)) files_[file] = digests_.digest_of(file);
 }
 

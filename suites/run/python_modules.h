@@ -36,13 +36,15 @@ class PythonModules {
  private:
   void look();
   void take(const std::string& path);
+  bool is_covered(const std::filesystem::path& file) const;
   void add_fact(results::Facts& facts, const std::filesystem::path& file, const std::string& digest) const;
 
   core::TemporaryFolder hook_;
-  std::filesystem::path own_;      ///< the hook's folder; this path and the next ones are canonical
-  std::filesystem::path folder_;   ///< of the trainer
-  std::filesystem::path covered_;  ///< what lies below it is part of the run's identity
-  std::filesystem::path root_;     ///< what lies below it may be elsewhere in another checkout
+  std::filesystem::path own_;                     ///< the hook's folder; this path and the next ones are canonical
+  std::filesystem::path folder_;                  ///< of the trainer
+  std::optional<std::filesystem::path> covered_;  ///< what lies below it is part of the run's identity
+  std::set<std::filesystem::path> known_;         ///< without such a folder: the files that are
+  std::filesystem::path root_;                    ///< what lies below it may be elsewhere in another checkout
   std::map<std::filesystem::path, std::uintmax_t> read_;               ///< reports, with their sizes
   std::set<std::string> paths_;                                        ///< as reported
   std::map<std::filesystem::path, std::optional<std::string>> files_;  ///< of no package, with digests

@@ -289,6 +289,7 @@ void RunSession::handle_line(std::string_view line) {
   }
   if (const auto* hello = std::get_if<core::HelloEvent>(&*event)) {
     turn_steps_ = place_.takes_turns ? hello->turn_steps : std::nullopt;
+    if (place_.takes_turns && refuses_turns()) recorder_.add_facts({{results::kWithoutTurns, "yes"}});
     if (const auto uuid = hello->environment.find("gpu_uuid"); uuid != hello->environment.end())
       gpu_uuid_ = uuid->second;
   }

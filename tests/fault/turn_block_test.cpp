@@ -253,6 +253,7 @@ TEST_F(TurnBlockTest, AnEngineWithoutTurnsRunsToItsEnd) {
   EXPECT_EQ(run_turns(mock_plan(script, kPlain)).completed, 3);
   EXPECT_TRUE(watching_.turns.empty());
   EXPECT_EQ(watching_.messages.size(), 1U) << "it is told, once";
+  EXPECT_TRUE(Store(file()).run_facts(watching_.records.front().id).contains(results::kWithoutTurns)) << "and stored";
   EXPECT_TRUE(Store(file()).samples(watching_.records.front().id, results::kTurn).empty());
 }
 

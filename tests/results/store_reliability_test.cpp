@@ -1,5 +1,8 @@
 // What a store does when its file is taken away, was changed, or was made to do harm.
 #include <chrono>
+#include <fstream>
+
+#include "core/base/random.h"
 
 #include "results/check.h"
 #include "results/merge.h"
@@ -73,6 +76,69 @@ TEST_F(ReliabilityTest, ARescuedStoreCanBeMerged) {
     message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });
   }
   EXPECT_EQ(merge_store(folder_ / "new.db", rescued()).runs_added, 1);
+}
+
+/// A killed runner leaves its last transactions in the log, of which SQLite leaves out what follows a damaged frame.
+class DamagedLog : public ReliabilityTest {
+ protected:
+  void SetUp() override {
+    ReliabilityTest::SetUp();
+    Store store(folder_ / "open.db");
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      NewRun run = new_run();
+      run.seed = seed;
+      run.digest += std::to_string(seed);
+      store.add_samples(claim(store, run), {{"train/loss", 0, 4.0}});
+    }
+    bytes_ = read_bytes(folder_ / "open.db-wal");
+    database_ = read_bytes(folder_ / "open.db");
+  }
+
+  static std::string read_bytes(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static constexpr std::size_t kHeader = 32, kFrame = 24 + 4096;
+
+  /// Whether the check of a store with such a log finds the log damaged.
+  bool is_found(const std::string& log) const {
+    const std::filesystem::path copy = folder_ / "copy.db";
+    std::filesystem::remove(copy.string() + "-shm");
+    std::ofstream(copy, std::ios::binary) << database_;
+    std::ofstream(copy.string() + "-wal", std::ios::binary) << log;
+    for (const StoreProblem& problem : check_store(copy).problems) {
+      if (problem.rule == "write_ahead_log") return true;
+    }
+    return false;
+  }
+
+  std::string bytes_, database_;
+};
+
+TEST_F(DamagedLog, AFlippedBitIsFound) {
+  ASSERT_GT(bytes_.size(), kHeader + 10 * kFrame);
+  ASSERT_EQ((bytes_.size() - kHeader) % kFrame, 0U);
+  EXPECT_FALSE(is_found(bytes_));
+  core::SplitMix64 random(11);
+  for (int i = 0; i < 60; ++i) {
+    std::string changed = bytes_;
+    const std::size_t at = i < 10 ? random.below(kHeader) : random.below(bytes_.size() - kFrame);
+    changed[at] = static_cast<char>(changed[at] ^ (1 << random.below(8)));
+    EXPECT_TRUE(is_found(changed)) << "byte " << at;
+  }
+}
+
+TEST_F(DamagedLog, WhatAKilledProcessWasWritingIsNoDamage) {
+  for (const std::size_t cut : {std::size_t{1}, kFrame - 24, kFrame - 1, kFrame, 2 * kFrame})
+    EXPECT_FALSE(is_found(bytes_.substr(0, bytes_.size() - cut))) << cut;
+  EXPECT_FALSE(is_found(""));
+  EXPECT_FALSE(is_found(bytes_.substr(0, 20)));
+  std::string torn = bytes_;  // the last frame's header, before an older page
+  torn.replace(torn.size() - 4096, 4096, std::string(4096, 'x'));
+  EXPECT_FALSE(is_found(torn));
+  std::string reused = bytes_;  // frames of an earlier use behind the last one
+  reused += std::string(3 * kFrame, '\1');
+  EXPECT_FALSE(is_found(reused));
 }
 
 TEST_F(ReliabilityTest, AChangedRunIsMeasuredAgain) {

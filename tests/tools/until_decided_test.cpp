@@ -57,9 +57,9 @@ std::map<std::string, int> completed_of(const core::Json& report) {
 
 TEST(UntilDecided, ACellThatFailsEndsItsChangesAlone) {
   const CommandLine shell("until_failing");
-  shell.write("s.json", three_changes(R"("without attention_skip": {"effect": 0.012},
+  shell.write("s.json", three_changes(R"("without attention_skip": {"effect": 0.006},
                                          "without rotary": {"fault": {"kind": "exit", "step": 5}})"));
-  const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--max-seeds", "6", "--quiet", "--json"});
+  const ProgramResult result = shell.run({"run", "s.json", "--until-decided", "--quiet", "--json"});
   EXPECT_EQ(result.exit_code, core::kExitIncomplete) << result.err;
   const std::map<std::string, int> completed = completed_of(json_of(result));
   EXPECT_EQ(completed.at("without rotary"), 0);

@@ -24,9 +24,13 @@ class PythonModulesTest : public ::testing::Test {
     write("trainer/train.py", "import helper, local\nprint('value', helper.value)\n");
     write("trainer/local.py", "");
     write("lib/helper.py", "value = 1\n");
-    modules_.emplace(core::Json{{"folder", trainer().string()}});
+    modules_.emplace(external());
   }
 
+  /// Settings of a trainer with two sources.
+  core::Json external() const {
+    return {{"folder", trainer().string()}, {"files", {{"train.py", "a digest"}, {"local.py", "another"}}}};
+  }
   fs::path root() const { return fs::canonical(temporary_.path()); }
   fs::path trainer() const { return root() / "trainer"; }
   fs::path write(const std::string& name, const std::string& text) const {
@@ -67,6 +71,20 @@ TEST_F(PythonModulesTest, AModuleFromElsewhereIsToldWithItsContent) {
   EXPECT_EQ(facts(), helper_alone()) << "not those of the trainer's folder";
 }
 
+/// Files of the trainer's folder that no rule takes for sources: in a hidden folder, and compiled.
+TEST_F(PythonModulesTest, AModuleOfItsFolderThatIsNoSourceByItsNameIsTold) {
+  write("trainer/train.py", "import hidden, compiled, local\nprint('value', hidden.value + compiled.value)\n");
+  write("trainer/.libs/hidden.py", "value = 1\n");
+  const fs::path source = write("compiled.py", "value = 2\n"), compiled = trainer() / "compiled.pyc";
+  run({"python3", "-c",
+       "import py_compile; py_compile.compile('" + source.string() + "', '" + compiled.string() + "')"});
+  EXPECT_EQ(run({"python3", "train.py"}, {trainer() / ".libs"}), "value 3\n");
+  const results::Facts told = facts();
+  EXPECT_EQ(told.size(), 2U);
+  EXPECT_TRUE(told.contains(results::kLoadedFact + std::string(".libs/hidden.py")));
+  EXPECT_TRUE(told.contains(results::kLoadedFact + std::string("compiled.pyc")));
+}
+
 TEST_F(PythonModulesTest, HoweverPythonIsStarted) {
   const std::vector<std::vector<std::string>> commands = {
       {"python3", "-m", "train"},
@@ -75,7 +93,7 @@ TEST_F(PythonModulesTest, HoweverPythonIsStarted) {
       {"python3", "-c", "import os, train; os._exit(0)"},
       {"python3", "-c", "import os, signal, train; os.kill(os.getpid(), signal.SIGKILL)"}};
   for (const std::vector<std::string>& command : commands) {
-    modules_.emplace(core::Json{{"folder", trainer().string()}});
+    modules_.emplace(external());
     run(command, {root() / "lib"});
     EXPECT_EQ(facts(), helper_alone()) << command.back();
   }
@@ -121,7 +139,7 @@ TEST_F(PythonModulesTest, AnEditWhileTheTrainerRunsIsNotTakenForWhatItLoaded) {
 
 TEST_F(PythonModulesTest, InTheSameRepositoryItsNameIsSeenFromTheTrainer) {
   write(".git/HEAD", "");
-  modules_.emplace(core::Json{{"folder", trainer().string()}});
+  modules_.emplace(external());
   run({"python3", "train.py"}, {root() / "lib"});
   EXPECT_EQ(facts(), (results::Facts{{"loaded/../lib/helper.py", core::digest_of("value = 1\n")}}));
 }
