@@ -423,27 +423,44 @@ std::set<std::string> structure_of(Database& database) {
   return lines;
 }
 
+/// The statements that made tables and indexes, by "table runs", without white space. They also hold what SQLite does
+/// not list otherwise: constraints, collations, orders, the rows of a partial index.
+std::map<std::string, std::string> definitions_of(Database& database) {
+  std::map<std::string, std::string> definitions;
+  Statement statement(database, "SELECT type || ' ' || name, sql FROM sqlite_master WHERE sql IS NOT NULL");
+  while (statement.step()) {
+    std::string& sql = definitions[statement.text(0)] = statement.text(1);
+    std::erase_if(sql, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+  }
+  return definitions;
+}
+
+struct Structure {
+  std::set<std::string> lines;
+  std::map<std::string, std::string> definitions;
+};
+
 /// What a file of this version consists of.
-const std::set<std::string>& expected_structure(int version) {
-  static std::map<int, std::set<std::string>> known;
+const Structure& expected_structure(int version) {
+  static std::map<int, Structure> known;
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
-  std::set<std::string>& lines = known[version];
-  if (lines.empty()) {
+  Structure& structure = known[version];
+  if (structure.lines.empty()) {
     Database model(":memory:", ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     model.set_known();
     model.execute(kTables);
     for (int i = kOldestSchema; i < version; ++i)
       model.execute(kMigrations[static_cast<std::size_t>(i - kOldestSchema)].sql);
-    lines = structure_of(model);
+    structure = {structure_of(model), definitions_of(model)};
   }
-  return lines;
+  return structure;
 }
 
 }  // namespace
 
 void check_structure(Database& database, int version) {
-  const std::set<std::string>& expected = expected_structure(version);
+  const auto& [expected, definitions] = expected_structure(version);
   const std::set<std::string> actual = structure_of(database);
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " is not as nanobench makes it: " +
@@ -454,6 +471,10 @@ void check_structure(Database& database, int version) {
   }
   for (const std::string& line : expected) {
     if (!actual.contains(line)) refuse("it lacks the " + line);
+  }
+  for (const auto& [name, sql] : definitions_of(database)) {
+    const auto found = definitions.find(name);
+    if (found == definitions.end() || found->second != sql) refuse("its " + name + " is defined otherwise");
   }
   database.set_known();
 }

@@ -136,11 +136,24 @@ void Database::rescue() {
       why = error.what();
       continue;
     }
+    remove_own_log();
     throw Error(ErrorCode::kIncomplete, gone + "; all that was stored is in " + to.string() +
                                             ", which `nanobench db "
                                             "merge` puts into another");
   }
   throw Error(ErrorCode::kIncomplete, gone + ", and what was stored could not be saved: " + why);
+}
+
+/// SQLite finds a log by its name, and would apply this one to the file that has taken the database's place. A log of
+/// another process under that name stays.
+void Database::remove_own_log() {
+  sqlite3_file* log = nullptr;
+  if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK) return;
+  if (log == nullptr || log->pMethods == nullptr) return;
+  int has_moved = 0;
+  if (log->pMethods->xFileControl(log, SQLITE_FCNTL_HAS_MOVED, &has_moved) != SQLITE_OK || has_moved != 0) return;
+  std::error_code ignored;
+  for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(file_.string() + end, ignored);
 }
 
 void Database::execute(const char* sql) {

@@ -107,7 +107,8 @@ class Database {
   /// Whether the file at this path is no longer the one that was opened.
   bool has_moved() const;
   /// Writes all that was committed to a file beside the one that was removed or replaced, or into the folder for
-  /// temporary files if that fails. Throws Error{kIncomplete}, which says where it is.
+  /// temporary files if that fails, and removes the log of transactions that it has left beside another file. Throws
+  /// Error{kIncomplete}, which says where it is.
   [[noreturn]] void rescue();
 
   /// To be called when the file's tables are known to be ours: from then on, a statement that SQLite does not
@@ -118,6 +119,7 @@ class Database {
   [[noreturn]] void fail(int code, const std::string& doing) const;
 
  private:
+  void remove_own_log();
   friend class Statement;
   StatementHandle take(std::string_view sql);
   void keep(StatementHandle statement) noexcept;

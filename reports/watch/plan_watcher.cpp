@@ -160,13 +160,32 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i] == LineState::kRunning) running_runs.push_back({plan_->lines()[i].cell, 0.0, std::nullopt});
   }
+  const bool is_expected = running_runs.size() > 1 && expect_rests(running_runs, *state.run);
+  const bool is_at_once = store.run_facts(state.run->id).contains(results::kJobProcessors);
   if (running_runs.size() < 2) {
     state.remaining_s = plan_->times().remaining_s(later, shown);
-  } else if (store.run_facts(state.run->id).contains(results::kJobProcessors)) {
+  } else if (is_expected) {
+    state.remaining_s = is_at_once ? plan_->times().remaining_at_once_s(later, running_runs)
+                                   : plan_->times().remaining_in_turns_s(later, running_runs);
+  } else if (is_at_once) {
     state.remaining_s = plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_runs.size(), shown));
   } else {
     state.remaining_s = remaining_in_turns_s(later, running_runs, *state.run);
   }
+}
+
+/// Sets what is left of each run by what its cell is expected to take, and by how far `run` is: those that take turns
+/// are equally far, and those beside each other about so. False if something is not known.
+bool PlanWatcher::expect_rests(std::vector<CurrentRun>& running, const WatchedRun& run) const {
+  if (!run.total_steps || *run.total_steps <= 0) return false;
+  const double share = std::min(1.0, static_cast<double>(run.step) / static_cast<double>(*run.total_steps));
+  for (CurrentRun& one : running) {
+    const std::optional<double> whole = plan_->times().expected_s(one.cell);
+    if (!whole) return false;
+    one.elapsed_s = *whole * share;
+    one.remaining_s = *whole - one.elapsed_s;
+  }
+  return true;
 }
 
 /// Runs that take turns are equally far: `run` is one of them, and its pace is that of all together.

@@ -59,6 +59,7 @@ class PlanWatcher {
   void show_slurm(const SlurmView& view, double now_s, WatchState& state) const;
   /// For a plan that runs here.
   void show_runner(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
+  bool expect_rests(std::vector<CurrentRun>& running, const WatchedRun& run) const;
   std::optional<double> remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
                                              const std::vector<CurrentRun>& running, const WatchedRun& run) const;
   std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;

@@ -165,10 +165,23 @@ RunRecord PlanRunner::end(std::size_t index, std::int64_t run_id) {
 
 void PlanRunner::add_failure(const std::string& cell, const results::RunResult& result) {
   const std::string kind = kind_of_failure(result);
+  if (fails_as_a_whole(cell, kind)) return;
   if (std::exchange(failures_[cell], kind) != kind || !given_up_.insert(cell).second) return;
   const auto others = std::count_if(plan_.runs.begin(), plan_.runs.end(),
                                     [&](const PlannedRun& run) { return plan_.cell_of(run).label == cell; });
   if (others > 2) observer_.on_message(cell + " failed twice in the same way: its other runs are left out");
+}
+
+/// Trainers have no pilots. If the first runs of two cells fail alike, all will.
+bool PlanRunner::fails_as_a_whole(const std::string& cell, const std::string& kind) {
+  const bool has_result = result_.completed + result_.diverged + result_.reused > 0;
+  if (!plan_.suite.external || has_result || failures_.size() != 1) return false;
+  const auto& [other, other_kind] = *failures_.begin();
+  if (other == cell || other_kind != kind) return false;
+  for (const Cell& one : plan_.matrix.cells) given_up_.insert(one.label);
+  observer_.on_message(other + " and " + cell +
+                       ", the first two cells, failed in the same way: all other runs are left out");
+  return true;
 }
 
 void PlanRunner::say_without_turns() {

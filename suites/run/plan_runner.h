@@ -72,6 +72,7 @@ class PlanRunner {
   /// Tells once that the engine takes no turns.
   void say_without_turns();
   /// A run of the cell has failed. After the second failure of the same kind, its other runs are left out.
+  bool fails_as_a_whole(const std::string& cell, const std::string& kind);
   void add_failure(const std::string& cell, const results::RunResult& result);
   /// After an error of our own, the row must not look as if it were running. If even that cannot be written, the next
   /// runner notices that our process has ended.

@@ -1,8 +1,14 @@
 #include "suites/run/runner.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -97,10 +103,50 @@ void run_blocks(const Runners& runners, bool takes_turns, const RunnerOptions& o
   }
 }
 
+bool is_in_path(const std::string& program, const std::string& path) {
+  const std::vector<std::string_view> folders = split_at(path, ':');
+  return std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) {
+    return access((std::filesystem::path(folder.empty() ? "." : folder) / program).c_str(), X_OK) == 0;
+  });
+}
+
+/// The first word of the trainer's command that names no file, or one that cannot be executed; empty if all are there.
+/// Only of what is certain: the program, and the script of `python3 train.py`.
+std::string missing_word(const core::Json& external) {
+  const std::vector<std::string> command = external.at("command").get<std::vector<std::string>>();
+  const std::filesystem::path folder = external.at("folder").get<std::string>();
+  const bool has_own_tree = external.contains("source");  // its files come with the run
+  const std::string& program = command.front();
+  if (program.find('/') == std::string::npos) {
+    const core::Json env = external.value("env", core::Json::object());
+    const char* const own = std::getenv("PATH");
+    if (!is_in_path(program, env.value("PATH", std::string(own == nullptr ? "/usr/bin:/bin" : own)))) return program;
+  } else if (!has_own_tree && access((folder / program).c_str(), X_OK) != 0) {
+    return program;
+  }
+  const bool is_python = std::filesystem::path(program).filename().string().starts_with("python");
+  const bool has_script = command.size() > 1 && command[1].ends_with(".py") && !command[1].starts_with('-');
+  const bool is_there = !is_python || !has_script || has_own_tree || access((folder / command[1]).c_str(), R_OK) == 0;
+  return is_there ? "" : command[1];
+}
+
+void check_programs(const Plan& plan) {
+  for (const Cell& cell : plan.matrix.cells) {
+    if (cell.external.is_null()) continue;
+    const std::string missing = missing_word(cell.external);
+    if (missing.empty()) continue;
+    throw core::Error(core::ErrorCode::kUnavailable, "the trainer's command of " + cell.label + " names " + missing +
+                                                         ", which is not in its folder " +
+                                                         cell.external.at("folder").get<std::string>() +
+                                                         " or in $PATH, or cannot be executed; nothing was run");
+  }
+}
+
 /// Pilots, and what a run is expected to take.
 void prepare(PlanRunner& runner, results::Store& store, const RunnerOptions& options, RunnerObserver& observer,
              InterruptGuard& interrupts) {
   if (!runner.has_work()) return;
+  check_programs(runner.plan());
   if (options.has_pilots) run_pilots(runner, store, options, observer, interrupts);
   if (!options.expected_seconds || interrupts.count() > 0) return;
   const CellSeconds seconds = options.expected_seconds(runner.plan());

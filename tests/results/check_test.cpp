@@ -192,6 +192,26 @@ TEST_F(CheckTest, SeesForeignTables) {
   }
 }
 
+/// By whoever may write to the table of tables: constraints, collations and orders, which no list of SQLite shows.
+TEST_F(CheckTest, SeesOtherDefinitions) {
+  const std::string whole = bytes_of(file());
+  for (const char* change : {"'REAL,', 'REAL CHECK (value < 1e6),'", "'TEXT NOT NULL', 'TEXT NOT NULL COLLATE NOCASE'",
+                             "'KEY (run_id', 'KEY (run_id DESC'"}) {
+    SCOPED_TRACE(change);
+    {
+      Database database(file(), file().string(), SQLITE_OPEN_READWRITE);
+      sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+      database.execute("PRAGMA writable_schema = 1");
+      database.execute(("UPDATE sqlite_master SET sql = replace(sql, " + std::string(change) +
+                        ") WHERE type = 'table' AND name = 'samples'")
+                           .c_str());
+    }
+    ASSERT_NE(bytes_of(file()), whole);
+    message_of(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly); });
+    std::ofstream(file(), std::ios::binary) << whole;
+  }
+}
+
 /// All that reports may read.
 std::string dump(const std::filesystem::path& file) {
   Database database(file, file.string(), SQLITE_OPEN_READONLY);

@@ -64,6 +64,9 @@ TEST_F(ReliabilityTest, AReplacedStoreIsNoticedAndLeftAlone) {
     store.add_samples(id, {{"train/loss", 1, 3.5}});
   });
   expect_all_is_rescued(message);
+  EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal")) << "it would be applied to the other store";
+  EXPECT_TRUE(check_store(file()).is_fine());
+  EXPECT_EQ(check_store(file()).runs, 0);
   message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });  // saved again, with the result
   EXPECT_TRUE(Store(rescued(), OpenMode::kReadOnly).run(id).is_completed());
 }

@@ -3,9 +3,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
+#include "results/store.h"
 #include "tests/tools/run_command_line.h"
 
 namespace nanobench::tools {
@@ -61,13 +64,13 @@ TEST(ExternalEngine, EveryFailureIsARowWithAReason) {
       {kCommand, "signal", "crashed", "SIGSEGV"},
       {kCommand, "short", "crashed", "its last validation is at step 0 of 4"},
       {kCommand, "hang", "timed_out", "said nothing for 1 seconds; its last words: step:2/4"},
-      {R"(["no-such-program", "{feature:loss}", "{feature:mode}"])", "x", "unsupported",
-       "cannot start no-such-program in "},
+      {R"(["./broken", "{feature:loss}", "{feature:mode}"])", "x", "unsupported", "cannot start ./broken in "},
       {R"(["echo", "{feature:loss}", "{feature:mode}"])", "x", "crashed", "without any line of a speedrun log"},
       {R"(["sh", "train.sh", "nan", "{feature:mode}{feature:loss}"])", "x", "diverged", "not a finite number"}};
   for (const Case& item : cases) {
     const CommandLine shell(std::string("external_") + item.mode);
     shell.write("train.sh", kExternalCommandTrainer);
+    std::filesystem::permissions(shell.write("broken", "#!/nowhere/interpreter\n"), std::filesystem::perms::owner_all);
     shell.write("suite.json", external_command_suite_of(item.command, "\"good\", \"" + std::string(item.mode) + "\""));
     const ProgramResult result = shell.run({"run", "suite.json", "--json", "--seeds", "1"});
     const bool is_evidence = std::string(item.outcome) == "diverged";
@@ -80,6 +83,34 @@ TEST(ExternalEngine, EveryFailureIsARowWithAReason) {
     EXPECT_TRUE(is_found) << item.mode << ": " << runs.dump(1);
     EXPECT_NE(result.out.find(item.words), std::string::npos) << item.mode << ": " << result.out;
   }
+}
+
+TEST(ExternalEngine, AMissingProgramOrScriptEndsThePlanBeforeItsFirstRun) {
+  const std::vector<std::pair<const char*, std::string>> cases = {
+      {R"(["no-such-program", "{feature:loss}", "{feature:mode}"])", "no-such-program"},
+      {R"(["./train.sh", "{feature:loss}", "{feature:mode}"])", "./train.sh"},  // not executable
+      {R"(["python3", "nothere.py", "{feature:loss}", "{feature:mode}"])", "nothere.py"}};
+  for (const auto& [command, word] : cases) {
+    const CommandLine shell("external_missing");
+    shell.write("train.sh", kExternalCommandTrainer);
+    shell.write("suite.json", external_command_suite_of(command, "\"good\", \"x\""));
+    const ProgramResult result = shell.run({"run", "suite.json", "--quiet"});
+    EXPECT_EQ(result.exit_code, core::kExitUsage) << result.err;
+    EXPECT_NE(result.err.find("names " + word + ", which is not in its folder"), std::string::npos) << result.err;
+    EXPECT_TRUE(results::Store(shell.database()).runs().empty());
+  }
+}
+
+/// A library that is missing shows when the trainer starts: in the first two cells alike.
+TEST(ExternalEngine, ATrainerThatNeverStartsFailsTwice) {
+  const CommandLine shell("external_never");
+  shell.write("train.sh", "echo 'no module named torch' >&2\nexit 1\n");
+  shell.write("suite.json", external_command_suite_of(R"(["sh", "train.sh", "{feature:loss}", "{feature:mode}"])",
+                                                      "\"good\", \"x\", \"y\""));
+  const ProgramResult result = shell.run({"run", "suite.json", "--seeds", "3"});
+  EXPECT_EQ(result.exit_code, core::kExitIncomplete) << result.err;
+  EXPECT_NE(result.err.find("failed in the same way: all other runs are left out"), std::string::npos) << result.err;
+  EXPECT_EQ(results::Store(shell.database()).runs().size(), 2U);
 }
 
 /// Of the design "cells", one cell and one seed; `engine` without its braces.
