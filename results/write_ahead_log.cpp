@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
+#include "core/base/input_file.h"
 #include "core/base/text.h"
 
 namespace nanobench::results {
@@ -45,22 +45,17 @@ class RunningSum {
   std::uint32_t a_ = 0, b_ = 0;
 };
 
-bool read(std::ifstream& in, unsigned char* bytes, std::size_t count) {
-  in.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(count));
-  return in.gcount() == static_cast<std::streamsize>(count);
-}
-
 /// Frames of this use of the log: those that SQLite reads, and those behind the first one that it does not.
 struct Frames {
   std::int64_t read = 0;
   std::int64_t behind = 0;
 };
 
-Frames count_frames(std::ifstream& in, const Header& header, RunningSum sum, std::uint32_t page_bytes) {
+Frames count_frames(const core::InputFile& log, const Header& header, RunningSum sum, std::uint32_t page_bytes) {
   Frames frames;
   std::vector<unsigned char> frame(kFrameHeaderBytes + page_bytes);
   bool is_intact = true;
-  while (read(in, frame.data(), frame.size())) {
+  for (std::uint64_t at = kHeaderBytes; log.read_at(at, frame.data(), frame.size()); at += frame.size()) {
     const bool is_of_this_use = std::memcmp(frame.data() + 8, header.data() + 16, 8) == 0;
     if (is_intact) {
       sum.add(frame.data(), 8);
@@ -74,10 +69,11 @@ Frames count_frames(std::ifstream& in, const Header& header, RunningSum sum, std
   return frames;
 }
 
-std::optional<std::string> look(const std::filesystem::path& log, bool& has_changed) {
-  std::ifstream in(log, std::ios::binary);
+std::optional<std::string> look(const std::filesystem::path& file, bool& has_changed) {
+  core::InputFile log;
   Header header{};
-  if (!in || !read(in, header.data(), header.size())) return std::nullopt;
+  has_changed = false;
+  if (log.open(file) || !log.read_at(0, header.data(), header.size())) return std::nullopt;
   const std::uint32_t magic = word_at(header.data());
   const std::uint32_t page_bytes = word_at(header.data() + 8);
   RunningSum sum((magic & 1U) != 0);
@@ -87,25 +83,21 @@ std::optional<std::string> look(const std::filesystem::path& log, bool& has_chan
   std::optional<std::string> damage;
   if (!is_whole) {
     damage = "its header is damaged, so nothing in it is read";
-  } else if (const Frames frames = count_frames(in, header, sum, page_bytes); frames.behind > 0) {
+  } else if (const Frames frames = count_frames(log, header, sum, page_bytes); frames.behind > 0) {
     damage = "frame " + std::to_string(frames.read + 1) + " is damaged, so it and " +
              counted(frames.behind, "later frame") + " are not read";
   }
-  std::ifstream again(log, std::ios::binary);
   Header now{};
-  has_changed = !read(again, now.data(), now.size()) || now != header;
+  has_changed = !log.read_at(0, now.data(), now.size()) || now != header;
   return damage;
 }
 
 }  // namespace
 
 std::optional<std::string> log_damage(const std::filesystem::path& store) {
-  const std::filesystem::path log = store.string() + "-wal";
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(log, ignored)) return std::nullopt;
   std::optional<std::string> damage;
   bool has_changed = true;
-  for (int i = 0; i < kTries && has_changed; ++i) damage = look(log, has_changed);
+  for (int i = 0; i < kTries && has_changed; ++i) damage = look(store.string() + "-wal", has_changed);
   return has_changed ? std::nullopt : damage;
 }
 
