@@ -68,6 +68,13 @@ std::string print(const char* format, int digits, double value) {
   return buffer.data();
 }
 
+/// Whether the text takes more; it is read no further than that.
+bool is_wider(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size() && used <= width;) used += width_of(next_code_point(text, at));
+  return used > width;
+}
+
 }  // namespace
 
 std::string joined(std::initializer_list<std::string_view> items, std::string_view separator) {
@@ -203,17 +210,6 @@ std::string last_line(std::string_view text) {
   text = text.substr(0, end + 1);
   return std::string(text.substr(text.find_last_of('\n') + 1));  // npos + 1 is 0
 }
-
-namespace {
-
-/// Whether the text takes more; it is read no further than that.
-bool is_wider(std::string_view text, std::size_t width) {
-  std::size_t used = 0;
-  for (std::size_t at = 0; at < text.size() && used <= width;) used += width_of(next_code_point(text, at));
-  return used > width;
-}
-
-}  // namespace
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(width, 1);

@@ -187,6 +187,11 @@ std::vector<Look> sequential_looks(int first, int max, int step, const Sequentia
   return sequential_looks(information, guarded);
 }
 
+int look_step(int first, int max) {
+  constexpr int kSteps = static_cast<int>(kMaxLooks) - 1;
+  return std::max(1, (max - first + kSteps - 1) / kSteps);
+}
+
 std::vector<double> crossing_probabilities(std::span<const double> z, std::span<const double> information, double drift,
                                            bool is_two_sided) {
   check_information(information);

@@ -51,6 +51,9 @@ std::vector<Look> sequential_looks(std::span<const double> information, const Se
 /// small_sample_guard() of alpha unless there is only one look. 2 <= first <= max, step >= 1, at most 50 looks.
 std::vector<Look> sequential_looks(int first, int max, int step, const SequentialSettings& settings = {});
 
+/// The smallest step of looks between `first` and `max` runs that makes no more than 50 of them.
+int look_step(int first, int max);
+
 /// Probability of having crossed a boundary by each look. `drift`: mean of the normal statistic at full information; 0
 /// gives false alarms, others power. Two-sided counts both boundaries. Throws like sequential_looks, and if the lengths
 /// differ.

@@ -156,45 +156,41 @@ void PlanWatcher::show_runner(const Store& store, const RunningRuns& running, do
     return;
   }
   const CurrentRun shown = {state.run->cell, state.run->elapsed_s, state.run->remaining_s};
-  std::vector<CurrentRun> running_runs;
+  std::vector<std::string> running_cells;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states[i] == LineState::kRunning) running_runs.push_back({plan_->lines()[i].cell, 0.0, std::nullopt});
+    if (states[i] == LineState::kRunning) running_cells.push_back(plan_->lines()[i].cell);
   }
-  const bool is_expected = running_runs.size() > 1 && expect_rests(running_runs, *state.run);
-  const bool is_at_once = store.run_facts(state.run->id).contains(results::kJobProcessors);
-  if (running_runs.size() < 2) {
+  if (running_cells.size() < 2) {
     state.remaining_s = plan_->times().remaining_s(later, shown);
-  } else if (is_expected) {
-    state.remaining_s = is_at_once ? plan_->times().remaining_at_once_s(later, running_runs)
-                                   : plan_->times().remaining_in_turns_s(later, running_runs);
-  } else if (is_at_once) {
-    state.remaining_s = plan_->times().remaining_at_once_s(later, std::vector<CurrentRun>(running_runs.size(), shown));
+  } else if (store.run_facts(state.run->id).contains(results::kJobProcessors)) {
+    state.remaining_s = plan_->times().remaining_at_once_s(later, rests_of(running_cells, *state.run, 1));
   } else {
-    state.remaining_s = remaining_in_turns_s(later, running_runs, *state.run);
+    state.remaining_s =
+        plan_->times().remaining_in_turns_s(later, rests_of(running_cells, *state.run, running_cells.size()));
   }
 }
 
-/// Sets what is left of each run by what its cell is expected to take, and by how far `run` is: those that take turns
-/// are equally far, and those beside each other about so. False if something is not known.
-bool PlanWatcher::expect_rests(std::vector<CurrentRun>& running, const WatchedRun& run) const {
-  if (!run.total_steps || *run.total_steps <= 0) return false;
-  const double share = std::min(1.0, static_cast<double>(run.step) / static_cast<double>(*run.total_steps));
-  for (CurrentRun& one : running) {
-    const std::optional<double> whole = plan_->times().expected_s(one.cell);
-    if (!whole) return false;
-    one.elapsed_s = *whole * share;
-    one.remaining_s = *whole - one.elapsed_s;
+/// What is left of runs in progress, by what their cells are expected to take and by how far `run` is: those that take
+/// turns are equally far, and those beside each other about so. A run of which nothing is expected has the pace of
+/// `run`, of whose seconds `sharing` runs have each a part.
+std::vector<CurrentRun> PlanWatcher::rests_of(const std::vector<std::string>& cells, const WatchedRun& run,
+                                              std::size_t sharing) const {
+  const bool has_share = run.total_steps && *run.total_steps > 0;
+  const double share =
+      has_share ? std::min(1.0, static_cast<double>(run.step) / static_cast<double>(*run.total_steps)) : 0.0;
+  std::vector<CurrentRun> rests;
+  for (const std::string& cell : cells) {
+    const std::optional<double> whole = has_share ? plan_->times().expected_s(cell) : std::nullopt;
+    CurrentRun& rest = rests.emplace_back(CurrentRun{.cell = cell});
+    if (whole) {
+      rest.elapsed_s = *whole * share;
+      rest.remaining_s = *whole - rest.elapsed_s;
+    } else if (run.remaining_s) {
+      rest.elapsed_s = run.elapsed_s / static_cast<double>(sharing);
+      rest.remaining_s = *run.remaining_s / static_cast<double>(sharing);
+    }
   }
-  return true;
-}
-
-/// Runs that take turns are equally far: `run` is one of them, and its pace is that of all together.
-std::optional<double> PlanWatcher::remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
-                                                        const std::vector<CurrentRun>& running,
-                                                        const WatchedRun& run) const {
-  const std::optional<double> others = plan_->times().remaining_in_turns_s(later, {});
-  if (others && run.remaining_s) return *others + *run.remaining_s;
-  return plan_->times().remaining_in_turns_s(later, running);
+  return rests;
 }
 
 PlanWatcher::FileMark PlanWatcher::mark_of_file() const {

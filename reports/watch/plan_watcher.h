@@ -59,9 +59,8 @@ class PlanWatcher {
   void show_slurm(const SlurmView& view, double now_s, WatchState& state) const;
   /// For a plan that runs here.
   void show_runner(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
-  bool expect_rests(std::vector<CurrentRun>& running, const WatchedRun& run) const;
-  std::optional<double> remaining_in_turns_s(const std::map<std::string, std::size_t>& later,
-                                             const std::vector<CurrentRun>& running, const WatchedRun& run) const;
+  std::vector<CurrentRun> rests_of(const std::vector<std::string>& cells, const WatchedRun& run,
+                                   std::size_t sharing) const;
   std::vector<LineState> line_states(const RunningRuns& running, const WatchedRunner& runner) const;
   void follow_run(const results::Store& store, const RunningRuns& running, double now_s, WatchState& state);
   std::optional<double> elapsed_s(const WatchedRunner& runner, double now_s) const;

@@ -39,23 +39,13 @@ void PlanRunner::begin() {
   OutdatedRuns outdated;
   find_answers(outdated);
   for (const PlannedRun& run : plan_.runs) {
-    const bool may_be_stored = !options_.is_own_evidence && may_reuse(run);
+    const bool may_be_stored = !options_.is_own_evidence && may_reuse(plan_, run, options_);
     const bool is_stored = may_be_stored && store_.find_evidence(run.digest, needed_evidence(run, is_timed()));
     if (may_be_stored && !is_stored) outdated.look_for(store_, run, is_timed());
     has_answer_.push_back(is_stored || answers_.contains(run.position));
   }
   for (const std::string& sentence : outdated.sentences()) observer_.on_message(sentence);
   observer_.on_plan(plan_, result_.plan_id, has_answer_);
-}
-
-bool PlanRunner::may_reuse(const PlannedRun& run) const {
-  return !is_to_repeat(run) && (run.spec.external.is_null() || has_known_sources(run.spec.external));
-}
-
-bool PlanRunner::is_to_repeat(const PlannedRun& run) const {
-  const std::vector<std::uint64_t>& seeds = plan_.suite.seeds;
-  const auto kept = seeds.begin() + static_cast<std::ptrdiff_t>(std::min(options_.kept_seeds, seeds.size()));
-  return options_.is_fresh && std::find(seeds.begin(), kept, run.seed) == kept;
 }
 
 /// Finds the existing answers of a plan that is continued.
@@ -111,8 +101,9 @@ ClaimAnswer PlanRunner::try_claim(std::size_t index) {
   }
   results::NewRun row = stored_run(plan_, run);
   row.plan_id = plan_id_;
-  const results::RunClaim claim = store_.claim_run(row, owner_, !may_reuse(run) || options_.is_own_evidence,
-                                                   !options_.is_machine_shared, needed_evidence(run, is_timed()));
+  const results::RunClaim claim =
+      store_.claim_run(row, owner_, !may_reuse(plan_, run, options_) || options_.is_own_evidence,
+                       !options_.is_machine_shared, needed_evidence(run, is_timed()));
   if (const auto* claimed = std::get_if<results::Claimed>(&claim)) {
     for (const std::int64_t id : claimed->damaged) {
       observer_.on_message("run " + std::to_string(id) +
@@ -165,22 +156,25 @@ RunRecord PlanRunner::end(std::size_t index, std::int64_t run_id) {
 
 void PlanRunner::add_failure(const std::string& cell, const results::RunResult& result) {
   const std::string kind = kind_of_failure(result);
-  if (fails_as_a_whole(cell, kind)) return;
-  if (std::exchange(failures_[cell], kind) != kind || !given_up_.insert(cell).second) return;
+  const bool is_again = std::exchange(failures_[cell], kind) == kind;
+  if (fails_as_a_whole(kind) || !is_again || !given_up_.insert(cell).second) return;
   const auto others = std::count_if(plan_.runs.begin(), plan_.runs.end(),
                                     [&](const PlannedRun& run) { return plan_.cell_of(run).label == cell; });
   if (others > 2) observer_.on_message(cell + " failed twice in the same way: its other runs are left out");
 }
 
-/// Trainers have no pilots. If the first runs of two cells fail alike, all will.
-bool PlanRunner::fails_as_a_whole(const std::string& cell, const std::string& kind) {
+/// Trainers have no pilots. If the first cell, with which others are compared, and another one fail alike before any
+/// run has a result, all will.
+bool PlanRunner::fails_as_a_whole(const std::string& kind) {
   const bool has_result = result_.completed + result_.diverged + result_.reused > 0;
-  if (!plan_.suite.external || has_result || failures_.size() != 1) return false;
-  const auto& [other, other_kind] = *failures_.begin();
-  if (other == cell || other_kind != kind) return false;
-  for (const Cell& one : plan_.matrix.cells) given_up_.insert(one.label);
-  observer_.on_message(other + " and " + cell +
-                       ", the first two cells, failed in the same way: all other runs are left out");
+  const auto base = failures_.find(plan_.matrix.cells.front().label);
+  const bool is_like_base = base != failures_.end() && base->second == kind;
+  const auto alike =
+      std::count_if(failures_.begin(), failures_.end(), [&](const auto& failure) { return failure.second == kind; });
+  if (!plan_.suite.external || has_result || !is_like_base || alike < 2) return false;
+  for (const Cell& cell : plan_.matrix.cells) given_up_.insert(cell.label);
+  observer_.on_message(base->first +
+                       " and another cell failed in the same way, and no run has a result: all others are left out");
   return true;
 }
 

@@ -72,7 +72,7 @@ class PlanRunner {
   /// Tells once that the engine takes no turns.
   void say_without_turns();
   /// A run of the cell has failed. After the second failure of the same kind, its other runs are left out.
-  bool fails_as_a_whole(const std::string& cell, const std::string& kind);
+  bool fails_as_a_whole(const std::string& kind);
   void add_failure(const std::string& cell, const results::RunResult& result);
   /// After an error of our own, the row must not look as if it were running. If even that cannot be written, the next
   /// runner notices that our process has ended.
@@ -84,8 +84,6 @@ class PlanRunner {
   void find_answers(OutdatedRuns& outdated);
   /// Whether finished runs of other plans may answer it: not if they were asked for anew, or if a change of the trainer
   /// would not be noticed.
-  bool may_reuse(const PlannedRun& run) const;
-  bool is_to_repeat(const PlannedRun& run) const;
   void count(const results::RunResult& result);
 
   const Plan& plan_;

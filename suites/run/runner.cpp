@@ -1,13 +1,8 @@
 #include "suites/run/runner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -19,6 +14,7 @@
 #include "suites/run/pilot.h"
 #include "suites/run/plan_runner.h"
 #include "suites/run/side_by_side.h"
+#include "suites/run/trainer_process.h"
 #include "suites/run/turn_block.h"
 
 namespace nanobench::suites {
@@ -103,41 +99,15 @@ void run_blocks(const Runners& runners, bool takes_turns, const RunnerOptions& o
   }
 }
 
-bool is_in_path(const std::string& program, const std::string& path) {
-  const std::vector<std::string_view> folders = split_at(path, ':');
-  return std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) {
-    return access((std::filesystem::path(folder.empty() ? "." : folder) / program).c_str(), X_OK) == 0;
-  });
-}
-
-/// The first word of the trainer's command that names no file, or one that cannot be executed; empty if all are there.
-/// Only of what is certain: the program, and the script of `python3 train.py`.
-std::string missing_word(const core::Json& external) {
-  const std::vector<std::string> command = external.at("command").get<std::vector<std::string>>();
-  const std::filesystem::path folder = external.at("folder").get<std::string>();
-  const bool has_own_tree = external.contains("source");  // its files come with the run
-  const std::string& program = command.front();
-  if (program.find('/') == std::string::npos) {
-    const core::Json env = external.value("env", core::Json::object());
-    const char* const own = std::getenv("PATH");
-    if (!is_in_path(program, env.value("PATH", std::string(own == nullptr ? "/usr/bin:/bin" : own)))) return program;
-  } else if (!has_own_tree && access((folder / program).c_str(), X_OK) != 0) {
-    return program;
-  }
-  const bool is_python = std::filesystem::path(program).filename().string().starts_with("python");
-  const bool has_script = command.size() > 1 && command[1].ends_with(".py") && !command[1].starts_with('-');
-  const bool is_there = !is_python || !has_script || has_own_tree || access((folder / command[1]).c_str(), R_OK) == 0;
-  return is_there ? "" : command[1];
-}
-
+/// Before the first run. With seats, which may have programs of their own, a missing one shows in the runs.
 void check_programs(const Plan& plan) {
+  if (!plan.suite.external || !plan.suite.external->seats.empty()) return;
   for (const Cell& cell : plan.matrix.cells) {
-    if (cell.external.is_null()) continue;
-    const std::string missing = missing_word(cell.external);
+    const TrainerSettings settings = read_trainer_settings(cell.external);
+    const std::string missing = missing_word(settings);
     if (missing.empty()) continue;
     throw core::Error(core::ErrorCode::kUnavailable, "the trainer's command of " + cell.label + " names " + missing +
-                                                         ", which is not in its folder " +
-                                                         cell.external.at("folder").get<std::string>() +
+                                                         ", which is not in its folder " + settings.folder +
                                                          " or in $PATH, or cannot be executed; nothing was run");
   }
 }
@@ -155,6 +125,13 @@ void prepare(PlanRunner& runner, results::Store& store, const RunnerOptions& opt
 }
 
 }  // namespace
+
+bool may_reuse(const Plan& plan, const PlannedRun& run, const RunnerOptions& options) {
+  const std::vector<std::uint64_t>& seeds = plan.suite.seeds;
+  const auto kept = seeds.begin() + static_cast<std::ptrdiff_t>(std::min(options.kept_seeds, seeds.size()));
+  if (std::find(seeds.begin(), kept, run.seed) != kept) return true;
+  return !options.is_fresh && (run.spec.external.is_null() || has_known_sources(run.spec.external));
+}
 
 void check_jobs(int jobs, int threads) {
   const int processors = core::available_processors();

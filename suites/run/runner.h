@@ -61,7 +61,7 @@ NB_ENUM_NAMES(TimesChoice, {TimesChoice::kTurns, "turns"}, {TimesChoice::kRuns, 
 
 struct RunnerOptions {
   bool is_fresh = false;         ///< repeat runs that are already finished
-  std::size_t kept_seeds = 0;    ///< of the plan's first seeds, which is_fresh does not concern
+  std::size_t kept_seeds = 0;    ///< first ones of the plan whose runs this command has made: they count
   bool is_own_evidence = false;  ///< only runs made for the plan count: continues an unfinished plan, and starts a new
                                  ///< one after a finished one
   /// Engines that take no turns run one after the other, as do runs of one identity; on a shared machine, all do.
@@ -90,6 +90,10 @@ struct SuiteRunResult {
   bool is_interrupted = false;  ///< exit 130; `run` again continues
   bool is_whole() const { return failed == 0 && left_out == 0 && !is_interrupted; }
 };
+
+/// Whether a finished run of this identity counts: not with is_fresh, nor of a trainer of which no source is known, but
+/// for the first `kept_seeds` seeds.
+bool may_reuse(const Plan& plan, const PlannedRun& run, const RunnerOptions& options);
 
 /// Throws Error{kInvalidArgument} if there are too few processors for so many runs of so many threads at once.
 void check_jobs(int jobs, int threads);

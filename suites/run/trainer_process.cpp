@@ -3,9 +3,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -58,6 +60,15 @@ Variables environment_of(const TrainerSettings& settings) {
   return variables;
 }
 
+/// As execvp() searches, from the trainer's folder.
+bool is_in_path(const std::string& program, const Variables& variables, const std::filesystem::path& folder) {
+  const auto found = variables.find("PATH");
+  const std::string path = found == variables.end() ? "/bin:/usr/bin" : found->second;
+  const std::vector<std::string_view> places = split_at(path, ':');
+  return std::any_of(places.begin(), places.end(),
+                     [&](std::string_view place) { return access((folder / place / program).c_str(), X_OK) == 0; });
+}
+
 core::ChildSetup setup_of(const TrainerSettings& settings) {
   core::ChildSetup setup;
   setup.command = settings.command;
@@ -92,6 +103,22 @@ TrainerSettings read_trainer_settings(const Json& json) {
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kInvalidArgument, "/external: " + core::reason_of(error));
   }
+}
+
+std::string missing_word(const TrainerSettings& settings) {
+  const std::filesystem::path folder = settings.folder;
+  const std::string& program = settings.command.front();
+  const bool has_own_tree = !settings.source.is_null();
+  if (program.find('/') == std::string::npos) {
+    if (!is_in_path(program, environment_of(settings), folder)) return program;
+  } else if (!has_own_tree && access((folder / program).c_str(), X_OK) != 0) {
+    return program;
+  }
+  const bool is_python = std::filesystem::path(program).filename().string().starts_with("python");
+  if (!is_python || has_own_tree || settings.command.size() < 2) return "";
+  const std::string& script = settings.command[1];
+  const bool is_script = script.ends_with(".py") && !script.starts_with('-');
+  return is_script && access((folder / script).c_str(), R_OK) != 0 ? script : "";
 }
 
 void set_adapter_signals() {

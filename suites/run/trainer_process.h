@@ -33,6 +33,10 @@ struct TrainerSettings {
 /// Throws Error{kInvalidArgument}.
 TrainerSettings read_trainer_settings(const core::Json& json);
 
+/// The word of its command that names a program, or a script of Python, that is not there or cannot be executed; empty
+/// if there is none. Only of what is certain: files of a `source` come with the run.
+std::string missing_word(const TrainerSettings& settings);
+
 /// Call before the trainer starts. The trainer gets these signals too and decides how to react; this process stays to
 /// report how it ended. A handler, unlike SIG_IGN, is not inherited. If the runner is killed, the trainer's whole
 /// process tree is killed, not just this process, because a launcher's workers would otherwise go on.

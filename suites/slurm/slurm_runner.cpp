@@ -99,14 +99,17 @@ class SlurmSession {
   /// Finds the plan's row, finished runs, and what an earlier submitter submitted.
   void begin() {
     std::optional<SlurmState> state = read_former_state();
-    const bool is_fresh = state ? state->is_fresh : options_.is_fresh;
+    RunnerOptions options = options_;  // those of the command that submitted first
+    if (state) options.is_fresh = state->is_fresh;
+    if (state) options.kept_seeds = static_cast<std::size_t>(state->kept_seeds);
     if (!state) {
       std::error_code ignored;
       fs::remove_all(folder_.path(), ignored);  // left by a submitter that was killed before its first submission
-      result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), is_fresh);
+      result_.plan_id = store_.ensure_plan(stored_plan(plan_, options_.argv), options.is_fresh);
       state = SlurmState{.plan_digest = plan_.digest,
                          .plan_made_at = store_.plan(result_.plan_id).created_at,
-                         .is_fresh = is_fresh,
+                         .is_fresh = options.is_fresh,
+                         .kept_seeds = static_cast<std::int64_t>(options.kept_seeds),
                          .submissions = {}};
     } else {
       result_.plan_id = former_plan(*state);
@@ -117,7 +120,7 @@ class SlurmSession {
     former_submissions_ = static_cast<int>(submitter_->state().submissions.size());
     stages_.resize(plan_.runs.size());
     for (const Submission& submission : submitter_->state().submissions) note(submission);
-    reuse(is_fresh);
+    reuse(options);
     if (const std::string ids = waiting_jobs(" and "); !ids.empty())
       observer_.on_message("Slurm job " + ids + " was submitted before for this suite; going on with it");
   }
@@ -149,14 +152,14 @@ class SlurmSession {
     }
   }
 
-  void reuse(bool is_fresh) {
+  void reuse(const RunnerOptions& options) {
     std::vector<bool> reusable(plan_.runs.size(), false);
     std::map<std::size_t, std::int64_t> evidence;
     OutdatedRuns outdated;
     for (const PlannedRun& run : plan_.runs) {
-      const std::optional<std::int64_t> id =
-          is_fresh ? std::nullopt : store_.find_evidence(run.digest, needed_evidence(run));
-      if (!id && !is_fresh) outdated.look_for(store_, run, /*needs_times=*/true);
+      if (!may_reuse(plan_, run, options)) continue;
+      const std::optional<std::int64_t> id = store_.find_evidence(run.digest, needed_evidence(run));
+      if (!id) outdated.look_for(store_, run, /*needs_times=*/true);
       if (!id) continue;
       reusable[run.position] = true;
       evidence[run.position] = *id;
@@ -168,6 +171,13 @@ class SlurmSession {
       stages_[position].stage = Stage::kDone;
       ++result_.reused;
       observer_.on_run_finished(plan_, plan_.runs[position], store_.run(id), true);
+    }
+    for (const PlannedRun& run : plan_.runs) {
+      RunStage& stage = stages_[run.position];
+      if (stage.stage != Stage::kMissing || !options.left_out.contains(plan_.cell_of(run).label)) continue;
+      stage.stage = Stage::kDone;
+      ++result_.left_out;
+      observer_.on_run_left_out(plan_, run);
     }
   }
 

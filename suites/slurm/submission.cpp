@@ -96,6 +96,7 @@ Json to_json(const SlurmState& state) {
                {"plan_made_at", state.plan_made_at},
                {"is_fresh", state.is_fresh},
                {"submissions", Json::array()}};
+  if (state.kept_seeds > 0) json["kept_seeds"] = state.kept_seeds;
   for (const Submission& submission : state.submissions) {
     Json item = {{"number", submission.number}, {"name", submission.name}, {"tasks", submission.tasks}};
     if (submission.job_id) item["job_id"] = *submission.job_id;
@@ -113,6 +114,7 @@ SlurmState read_state(const Json& value, const std::string& source, std::size_t 
     state.plan_digest = object.string("plan");
     state.plan_made_at = object.string("plan_made_at");
     state.is_fresh = object.boolean_or("is_fresh", false);
+    if (object.find("kept_seeds") != nullptr) state.kept_seeds = object.integer("kept_seeds", 1, 1'000'000);
     const Json& submissions = object.at("submissions");
     if (!submissions.is_array()) object.fail("submissions", "expected a list");
     for (std::size_t i = 0; i < submissions.size(); ++i) {

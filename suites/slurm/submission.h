@@ -33,8 +33,9 @@ struct Submission {
 
 struct SlurmState {
   std::string plan_digest;
-  std::string plan_made_at;  ///< created_at of the plan's row
-  bool is_fresh = false;     ///< earlier finished runs do not count
+  std::string plan_made_at;     ///< created_at of the plan's row
+  bool is_fresh = false;        ///< earlier finished runs do not count
+  std::int64_t kept_seeds = 0;  ///< but those of the plan's first seeds do
   std::vector<Submission> submissions;
 
   /// How often the run was submitted.

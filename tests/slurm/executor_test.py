@@ -81,6 +81,24 @@ class Executor(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertIn("look 1, 3 seeds", err)
 
+    def test_fresh_seeds_until_decided_are_measured_once(self):
+        self.bench.suite()
+        self.assertEqual(self.bench.run("--until-decided", "--max-seeds", "6")[0], 0)
+        once = len(self.bench.rows())
+        self.assertGreater(once, 9, "one look is too few for this test")
+        code, _, err = self.bench.run("--until-decided", "--max-seeds", "6", "--fresh")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(self.bench.rows()), 2 * once)
+
+    def test_a_cell_that_fails_ends_its_changes_alone(self):
+        self.bench.suite(mock={"steps": 10, "cells": {bench.CELLS[-1]: {"fault": {"kind": "exit", "step": 3}}}})
+        code, _, err = self.bench.run("--until-decided", "--max-seeds", "6")
+        self.assertEqual(code, 4, err)
+        self.assertIn("1 with a cell that fails", err)
+        failed = self.bench.rows("SELECT count(*) FROM runs WHERE outcome = 'crashed'")[0][0]
+        self.assertLessEqual(failed, 3, "the first look only")
+        self.assertGreater(len(self.bench.rows()), 9)
+
     def test_a_budget_is_that_of_the_runs_and_not_of_the_queue(self):
         self.bench.suite(mock={"steps": 10, "sleep_ms": 20})  # nine runs of 0.2 s in the first look
         code, _, err = self.bench.run("--budget", "1s")

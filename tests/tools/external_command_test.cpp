@@ -101,16 +101,18 @@ TEST(ExternalEngine, AMissingProgramOrScriptEndsThePlanBeforeItsFirstRun) {
   }
 }
 
-/// A library that is missing shows when the trainer starts: in the first two cells alike.
-TEST(ExternalEngine, ATrainerThatNeverStartsFailsTwice) {
+/// A library that is missing shows when the trainer starts, in every cell alike.
+TEST(ExternalEngine, ATrainerThatNeverStartsFailsOnceInEachCell) {
   const CommandLine shell("external_never");
   shell.write("train.sh", "echo 'no module named torch' >&2\nexit 1\n");
   shell.write("suite.json", external_command_suite_of(R"(["sh", "train.sh", "{feature:loss}", "{feature:mode}"])",
                                                       "\"good\", \"x\", \"y\""));
   const ProgramResult result = shell.run({"run", "suite.json", "--seeds", "3"});
   EXPECT_EQ(result.exit_code, core::kExitIncomplete) << result.err;
-  EXPECT_NE(result.err.find("failed in the same way: all other runs are left out"), std::string::npos) << result.err;
-  EXPECT_EQ(results::Store(shell.database()).runs().size(), 2U);
+  EXPECT_NE(result.err.find("no run has a result: all others are left out"), std::string::npos) << result.err;
+  const std::size_t runs = results::Store(shell.database()).runs().size();
+  EXPECT_GE(runs, 2U);
+  EXPECT_LE(runs, 4U) << "until the base has failed too, whose place is drawn";
 }
 
 /// Of the design "cells", one cell and one seed; `engine` without its braces.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "core/base/error.h"
 #include "results/store.h"
@@ -90,6 +91,32 @@ TEST(UntilDecided, FreshMeasuresEachSeedAnewOnce) {
   fresh.emplace_back("--fresh");
   ASSERT_EQ(shell.run(fresh).exit_code, 0);
   EXPECT_EQ(results::Store(shell.database()).runs().size(), 2 * once);
+}
+
+/// A trainer of which no file is known is never reused, but for what the same command has measured.
+TEST(UntilDecided, ALookDoesNotMeasureAnewWhatTheLookBeforeHas) {
+  const CommandLine shell("until_unknown");
+  const std::string trainer =
+      "echo step:0/4 val_loss:10.8 train_time:0ms step_avg:nanms; "
+      "echo step:4/4 val_loss:3.$(( ($0 * 37 + $1 * 5) % 10 + 1 )) train_time:$((200 + $0 * 13 % 7))ms "
+      "step_avg:50.00ms";
+  shell.write("s.json", R"({"name": "unknown", "design": "leave_one_out", "seeds": [1, 2, 3], "features": ["f"],
+      "engine": {"command": ["bash", "-c", ")" +
+                            trainer + R"(", "{seed}", "{feature:f}"], "log": "speedrun",
+                 "features": {"f": {"values": ["0", "1"]}}}})");
+  const std::vector<std::string> command = {"run", "s.json", "--until-decided", "--max-seeds", "40", "--quiet"};
+  ASSERT_EQ(shell.run(command).exit_code, 0);
+  const auto runs_and_places = [&] {
+    std::set<std::pair<std::string, std::uint64_t>> places;
+    const std::vector<results::RunRecord> runs = results::Store(shell.database()).runs();
+    for (const results::RunRecord& run : runs) places.insert({run.cell, run.seed});
+    return std::pair(runs.size(), places.size());
+  };
+  const auto [runs, places] = runs_and_places();
+  EXPECT_GT(places, 6U) << "one look is too few for this test";
+  EXPECT_EQ(runs, places);
+  ASSERT_EQ(shell.run(command).exit_code, 0);
+  EXPECT_EQ(runs_and_places().first, 2 * runs) << "another command measures anew";
 }
 
 TEST(Budget, WhatIsHopelessIsNamed) {

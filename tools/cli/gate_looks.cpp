@@ -21,12 +21,6 @@ using core::Error;
 using core::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
-/// Seeds between looks, so that there are at most as many looks as the boundaries can be computed for.
-int look_step(int first, int most) {
-  constexpr int kMaxLooks = 50;
-  return std::max(1, (most - first + kMaxLooks - 2) / (kMaxLooks - 1));
-}
-
 /// A planned run of a later look is no missing evidence.
 void keep_seeds(reports::Arm& arm, const std::vector<std::uint64_t>& seeds) {
   const std::unordered_set<std::uint64_t> kept(seeds.begin(), seeds.end());
@@ -165,7 +159,7 @@ class SequentialGate {
 }  // namespace
 
 GateLooks::GateLooks(int first, int most, double alpha)
-    : first_(first), most_(most), step_(look_step(first, most)), alpha_(alpha) {
+    : first_(first), most_(most), step_(reports::look_step(first, most)), alpha_(alpha) {
   boundaries(1);  // checks them
 }
 

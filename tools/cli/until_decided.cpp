@@ -15,6 +15,7 @@
 #include "reports/effects/effects.h"
 #include "reports/effects/spread_weights.h"
 #include "reports/forecast/run_cost.h"
+#include "reports/stats/sequential.h"
 #include "results/host_load.h"
 #include "tools/cli/places.h"
 #include "tools/cli/quantity.h"
@@ -32,13 +33,12 @@ constexpr double kEvenSpending = 1.0;
 
 /// Looks after `first`, `first` + step, ... seeds: at most 50 looks.
 results::SequentialLook looks_for(const suites::Suite& suite, int most, double alpha, int changes) {
-  constexpr int kMaxLooks = 50;
   const int first = std::clamp(static_cast<int>(suite.seeds.size()), reports::kMinSeedsAdvised, most);
   return {.alpha = alpha,
           .family = std::max(1, changes),
           .first = first,
           .most = most,
-          .step = std::max(1, (most - first + kMaxLooks - 2) / (kMaxLooks - 1)),
+          .step = reports::look_step(first, most),
           .look = 1,
           .spending_power = kEvenSpending};
 }
@@ -212,20 +212,21 @@ class Search {
   /// What the runs of the plan that are still to be made will take, as far as that is known.
   double seconds_to_do(const suites::Plan& plan) const {
     const int jobs = jobs_of(plan, options_);
+    const suites::RunnerOptions runner = runner_options();
     const std::map<std::string, double> seconds = reports::expected_seconds(store_, plan);
     double sum = 0.0;
     for (const suites::PlannedRun& run : plan.runs) {
       const std::string& label = plan.cell_of(run).label;
-      const auto known = seconds.find(label);
-      if (known != seconds.end() && !failing_.contains(label) && !has_evidence(plan, run, jobs)) sum += known->second;
+      if (failing_.contains(label)) continue;
+      const bool is_done = suites::may_reuse(plan, run, runner) &&
+                           store_.find_evidence(run.digest, suites::needed_evidence(run, jobs == 1));
+      if (!is_done) sum += seconds_of(label, seconds);
     }
     return sum / jobs;
   }
 
-  bool has_evidence(const suites::Plan& plan, const suites::PlannedRun& run, int jobs) const {
-    const auto kept = plan.suite.seeds.begin() + static_cast<std::ptrdiff_t>(kept_seeds_);
-    if (options_.is_fresh && std::find(plan.suite.seeds.begin(), kept, run.seed) == kept) return false;
-    return store_.find_evidence(run.digest, suites::needed_evidence(run, jobs == 1)).has_value();
+  suites::RunnerOptions runner_options() const {
+    return {.is_fresh = options_.is_fresh, .kept_seeds = kept_seeds_, .left_out = failing_, .argv = session_.argv};
   }
 
   /// A cell two of whose runs have no result gets no more: one may have failed by chance.
@@ -254,11 +255,10 @@ class Search {
 
   /// Afterwards, so many of the first seeds need not be measured anew.
   suites::SuiteRunResult run_runs(const suites::Plan& plan, std::size_t seeds) {
-    suites::RunnerOptions runner{
-        .is_fresh = options_.is_fresh, .kept_seeds = kept_seeds_, .left_out = failing_, .argv = session_.argv};
+    suites::RunnerOptions runner = runner_options();
     kept_seeds_ = seeds;
     if (options_.slurm) return run_tasks(plan, runner);
-    if (rule_.budget_s && look_.look == 1) {
+    if (rule_.budget_s && look_.look == 1 && !plan.suite.external) {  // after the pilots, which trainers lack
       runner.expected_seconds = [this](const suites::Plan& first) {
         check_first_look(first);
         return reports::expected_seconds(store_, first);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "reports/comparison/comparison.h"
@@ -84,6 +86,21 @@ TEST(ContrastEffects, NeedEveryCellAndNameTheMissing) {
   const std::string text =
       render_terminal(comparison_report(plan, cells, compare(plan, cells, {})), {.width = 250, .has_color = false});
   EXPECT_NE(text.find("0 (1 cell without a result)"), std::string::npos) << text;
+}
+
+TEST(TurnsNote, EnginesThatTakeNoneAreTold) {
+  std::vector<CellMeasures> cells = {cell("none", {completed(1, 3.0, 100)}), cell("a", {completed(1, 2.9, 80)}),
+                                     cell("b", {completed(1, 2.8, 50)}), cell("a + b", {completed(1, 2.9, 40)})};
+  const results::PlanRecord plan = plan_of(kInteraction);
+  const auto is_told = [&](const std::string& words) {
+    const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
+    return std::any_of(document.notes.begin(), document.notes.end(),
+                       [&](const auto& note) { return std::string(note).find(words) != std::string::npos; });
+  };
+  EXPECT_FALSE(is_told("to take steps in turns"));
+  for (CellMeasures& one : cells) one.runs.front().raw_clock_ms = 1000.0;
+  cells[1].runs.front().has_engine_without_turns = true;
+  EXPECT_TRUE(is_told("1 run was to take steps in turns, but its engine takes none"));
 }
 
 TEST(ContrastEffects, AreASectionOfTheReport) {
