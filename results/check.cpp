@@ -62,6 +62,11 @@ constexpr std::array kRules = {
     StoreRule{"plan_lines", "A plan's line is answered by a run of the same digest.",
               "SELECT 'plan ' || plan_lines.plan_id || ', line ' || plan_lines.position || ': run ' || runs.id FROM "
               "plan_lines JOIN runs ON runs.id = plan_lines.run_id WHERE runs.digest <> plan_lines.digest"},
+    StoreRule{"answered_lines", "A plan's line is answered when the run that was made for it is there.",
+              "SELECT 'plan ' || plan_lines.plan_id || ', line ' || plan_lines.position || ': run ' || max(runs.id) "
+              "FROM plan_lines JOIN runs ON runs.plan_id = plan_lines.plan_id AND runs.position = plan_lines.position "
+              "AND runs.digest = plan_lines.digest WHERE plan_lines.run_id IS NULL AND runs.outcome IN ('completed', "
+              "'diverged') GROUP BY plan_lines.plan_id, plan_lines.position"},
     StoreRule{"baseline_suite", "A baseline is of its plan's suite.",
               "SELECT 'baseline ' || baselines.name FROM baselines JOIN plans ON plans.id = baselines.plan_id WHERE "
               "plans.suite <> baselines.suite"},
@@ -236,6 +241,7 @@ void check_plan_digests(Database& database, StoreCheck& check) {
 
 void check_rows(const std::filesystem::path& file, StoreCheck& check) {
   Database database(file, read_only_uri(file), SQLITE_OPEN_READONLY);
+  database.execute("BEGIN");  // one state of a store that somebody may be writing to; ends with the connection
   check.schema = check_identity(database, kSchemaVersion);
   if (check.schema == 0) return;  // an empty file: nothing is wrong with it
   check_tables(database, check);

@@ -22,12 +22,20 @@ constexpr std::size_t kRunsAtOnce = 32;  // per transaction: other writers get t
 /// Source ids -> ids in our store.
 using IdMap = std::map<std::int64_t, std::int64_t>;
 
-void refuse_changed_rows(Database& database) {
+/// The first place that differs from its checksum; nullopt if there is none.
+std::optional<std::string> first_changed_place(Database& database) {
+  database.execute("BEGIN");  // one state of a store that somebody may be writing to
   const std::vector<StoreProblem> problems = checksum_problems(database);
-  if (problems.empty()) return;
-  throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " was changed after it was written (" +
-                                        problems.front().where.front() +
-                                        "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+  database.execute("COMMIT");
+  return problems.empty() ? std::nullopt : std::optional(problems.front().where.front());
+}
+
+void refuse_changed_rows(Database& database) {
+  if (const std::optional<std::string> place = first_changed_place(database)) {
+    throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " was changed after it was written (" +
+                                          *place +
+                                          "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+  }
 }
 
 /// Refuses a source that could not be copied completely, before anything is written. Returns its schema version.
@@ -338,6 +346,17 @@ MergeResult merge_store(const std::filesystem::path& into, const std::filesystem
   if (check_source(from) == kSchemaVersion) return Merge(into, from, from).run();
   const core::TemporaryFolder folder("merge");
   return Merge(into, renewed_copy(from, folder.path()), from).run();
+}
+
+std::optional<std::string> changed_place(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return std::nullopt;
+  check_file(file, OpenMode::kReadOnly);
+  Database database(file, read_only_uri(file), SQLITE_OPEN_READONLY);
+  const int version = check_identity(database, kSchemaVersion);
+  if (version != kSchemaVersion) return std::nullopt;
+  check_structure(database, version);
+  return first_changed_place(database);
 }
 
 void copy_plan(const std::filesystem::path& into, const std::filesystem::path& from, std::int64_t plan_id) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct MergeResult {
 /// merging again continues. Throws Error like Store's constructor, for either file; also kInvalidArgument if both are
 /// the same file, and kDataLoss if `from` is damaged. `from` is only read; it may have an older schema.
 MergeResult merge_store(const std::filesystem::path& into, const std::filesystem::path& from);
+
+/// Where a store differs first from the checksums that were written with it: "run 3". nullopt if nowhere, if there is
+/// no such file, and for a store of an older schema. Reads every sample. Throws Error if the file is not a store of
+/// ours.
+std::optional<std::string> changed_place(const std::filesystem::path& file);
 
 /// Creates the store `into` with one plan of `from` and nothing else. Runs made for it there belong to the same plan
 /// after merging back. Throws Error like merge_store.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/process/resource_limits.h"
 
 namespace nanobench::results {
 namespace {
@@ -58,6 +59,20 @@ Explanation explain(int code) {
     case SQLITE_NOMEM: return {ErrorCode::kIo, "there is no memory left; close other programs and run again"};
     default: return {ErrorCode::kInternal, "this is a bug"};
   }
+}
+
+/// Whether one of the store's files cannot grow by one more transaction. SQLite does not tell such an error from
+/// others.
+bool is_at_size_limit(const std::filesystem::path& file) {
+  constexpr std::uintmax_t kRoom = std::uintmax_t{1} << 18;
+  const std::optional<std::uint64_t> limit = core::max_file_bytes();
+  if (!limit) return false;
+  for (const char* const ending : {"", "-wal", "-shm"}) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file.string() + ending, error);
+    if (!error && size + kRoom > *limit) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -176,6 +191,12 @@ void Database::fail(int code, const std::string& doing) const {
   const bool is_damaged = (code & 0xff) == SQLITE_ERROR && !is_known_;
   const Explanation explanation = explain(is_damaged ? SQLITE_CORRUPT : code);
   const bool is_last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
+  const bool is_too_large = (code & 0xff) == SQLITE_IOERR && is_at_size_limit(file_);
+  if (is_too_large) {
+    throw Error(ErrorCode::kIo, "database " + file_.string() +
+                                    " has grown to the largest file that is allowed here; raise that limit (ulimit -f) "
+                                    "and run the same command again");
+  }
   const std::string reason = is_last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   const std::string at = explanation.code == ErrorCode::kInternal ? " in `" + doing + "`" : "";
   throw Error(explanation.code, "database " + file_.string() + ": " + reason + at + ": " + explanation.text);

@@ -1,6 +1,7 @@
 #include "core/process/child_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 
 #include "core/base/error.h"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kNotStarted = 127;
 constexpr std::int64_t kGrowthDuringFork = std::int64_t{1} << 20;
+constexpr std::int64_t kLargeProcess = std::int64_t{128} << 20;
 constexpr std::chrono::milliseconds kLookAtMemory{50};
 constexpr std::chrono::milliseconds kUsualStop{5};
 constexpr std::chrono::milliseconds kLongestStop{2000};
@@ -49,7 +52,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-/// Everything that the child needs between fork and exec, where only async-signal-safe calls are allowed.
+/// Everything that the child needs between fork and exec, where only async-signal-safe calls are allowed. It may share
+/// our memory: it changes nothing there but this and `environ`.
 struct Program {
   std::vector<std::string> words, variables;
   std::vector<char*> argv, environment;    ///< environment empty: ours
@@ -58,6 +62,9 @@ struct Program {
   int first_free = STDERR_FILENO + 1;      ///< above all of the child's
   bool has_own_group = true;
   bool has_own_processors = false;
+  bool dies_with_us = true;
+  pid_t parent = 0;
+  int report = -1;  ///< receives errno on failure, and closes on success
   cpu_set_t processors;
 };
 
@@ -75,9 +82,27 @@ int moved(int fd, int first_free, int report) {
   return copy;
 }
 
-/// Runs in the child. `report` receives errno on failure, and closes on success.
-[[noreturn]] void become(Program& program, int report) {
+/// In the child. `parent`: the process that it dies with.
+void die_with(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kNotStarted);  // it died before the line above
+}
+
+/// No handler of ours may run in the child any more.
+void forget_handlers() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action = {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL)
+      signal(number, SIG_DFL);
+  }
+}
+
+/// Runs in the child, where all signals are blocked.
+[[noreturn]] void become(Program& program) {
+  int report = program.report;
+  if (program.dies_with_us) die_with(program.parent);
   if (program.has_own_group) setpgid(0, 0);
+  forget_handlers();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGXFSZ}) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -92,9 +117,38 @@ int moved(int fd, int first_free, int report) {
   if (program.has_own_processors && sched_setaffinity(0, sizeof program.processors, &program.processors) != 0)
     report_errno(report);
   if (program.folder != nullptr && chdir(program.folder) != 0) report_errno(report);
-  if (!program.environment.empty()) environ = program.environment.data();
+  if (!program.environment.empty()) environ = program.environment.data();  // whose PATH counts
   execvp(program.argv[0], program.argv.data());
   report_errno(report);
+}
+
+int become_in_our_memory(void* program) {
+  become(*static_cast<Program*>(program));
+}
+
+/// A child with a copy of our memory takes the longer the more we have: half a second for each 10 GB. A large process
+/// therefore waits until the child has become its program, and shares its memory until then.
+pid_t start_in_our_memory(Program& program) {
+  constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+  std::vector<std::byte> stack(kStackBytes);
+  char** const variables = environ;
+  const pid_t pid =
+      clone(become_in_our_memory, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &program);
+  environ = variables;
+  return pid;
+}
+
+/// -1 with errno on failure.
+pid_t start_process(Program& program, bool has_copy) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = has_copy ? fork() : start_in_our_memory(program);
+  if (pid == 0) become(program);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
 }
 
 Program program_of(const ChildSetup& setup) {
@@ -137,10 +191,8 @@ ProcessExit exit_of_status(int wait_status) {
 pid_t fork_process(bool dies_with_us) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid != 0 || !dies_with_us) return pid;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kNotStarted);  // it died before the line above
-  return 0;
+  if (pid == 0 && dies_with_us) die_with(parent);
+  return pid;
 }
 
 std::map<std::string, std::string> process_environment() {
@@ -173,12 +225,16 @@ void ChildProcess::start(const ChildSetup& setup) {
   }
   for (const auto& [source, target] : program.files) program.first_free = std::max(program.first_free, target + 1);
   Pipe report = make_pipe();
+  program.report = report.write.get();
+  program.parent = getpid();
+  program.dies_with_us = group_ != ChildGroup::kDetached;
   our_bytes_ = setup.forked_bytes > 0 ? setup.forked_bytes : resident_memory_bytes();
+  const bool has_copy = our_bytes_ < kLargeProcess;
+  if (!has_copy) our_bytes_ = std::max(our_bytes_, peak_memory_bytes());  // what the system's figure begins with then
   started_ = std::chrono::steady_clock::now();
-  pid_ = fork_process(/*dies_with_us=*/group_ != ChildGroup::kDetached);
+  pid_ = start_process(program, has_copy);
   if (pid_ < 0) start_error_ = errno;
   if (pid_ < 0) return;
-  if (pid_ == 0) become(program, report.write.get());
   if (program.has_own_group) setpgid(pid_, pid_);  // in both processes: whoever is first
   report.write.reset();
   ssize_t count = 0;

@@ -81,6 +81,12 @@ void end_plainly_without_memory() {
   former_handler = std::set_terminate(end_without_memory);
 }
 
+std::optional<std::uint64_t> max_file_bytes() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
 void ignore_file_size_signal() {
   std::signal(SIGXFSZ, SIG_IGN);
 }

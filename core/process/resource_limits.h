@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace nanobench::core {
@@ -25,6 +26,9 @@ std::int64_t forked_memory_bytes();
 /// From now on a write beyond the limit of file sizes (ulimit -f) fails with "File too large" instead of ending the
 /// process by SIGXFSZ. Programs that ChildProcess starts have the system's behaviour again.
 void ignore_file_size_signal();
+
+/// The limit of file sizes in bytes (ulimit -f); nullopt if there is none.
+std::optional<std::uint64_t> max_file_bytes();
 
 /// From now on a process that has no memory even for the exception that would say so prints "nanobench: out of memory"
 /// and exits with kExitUsage; the C++ library aborts it. Everything else that terminates a process still aborts it.

@@ -41,6 +41,7 @@ class ExternalMatrix {
     }
     note_twins();
     note_unknown_sources();
+    note_silent_python();
     note_unused_seeds();
     return std::move(matrix_);
   }
@@ -313,6 +314,7 @@ class ExternalMatrix {
     if (trainer_.warmup > 0) cell.external["warmup"] = trainer_.warmup;
     if (!trainer_.revision.empty()) cell.external["revision"] = trainer_.revision;
     if (!trainer_.tree.empty()) cell.external["tree"] = trainer_.tree;
+    if (!trainer_.sources.empty()) cell.external["has_named_sources"] = true;
     if (trees_) add_tree(cell, values, tree);
   }
 
@@ -357,6 +359,18 @@ class ExternalMatrix {
         {core::MessageKind::kNote, "",
          "no file of the trainer is known, so a change of it would not be noticed: its runs are never reused; name its "
          "files with \"sources\""});
+  }
+
+  void note_silent_python() {
+    for (const Cell& cell : matrix_.cells) {
+      const std::string option = silencing_option(cell.external.at("command").get<std::vector<std::string>>());
+      if (option.empty()) continue;
+      return note({core::MessageKind::kNote, "",
+                   "Python is started with " + option +
+                       ", so it does not tell which files it loads from outside the trainer's folder: a change of one "
+                       "would not be noticed; without " +
+                       option + " it would"});
+    }
   }
 
   /// Copies of one run must not look like several.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -238,7 +239,7 @@ void add_all_sources(NamedFiles& files, const fs::path& folder) {
     const fs::path& path = entry->path();
     if (is_left_behind(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file() && is_source_name(path)) {
+    } else if (entry->is_regular_file() && is_source_file(path)) {
       files[path.lexically_relative(folder).generic_string()] = path;
     }
   }
@@ -343,7 +344,8 @@ Json external_settings(const Json& cell_settings, std::uint64_t seed) {
 
 Json external_configuration(const Json& cell_settings) {
   Json configuration = cell_settings;
-  for (const char* key : {"folder", "files", "revision", "source", "suite_file", "tree"}) configuration.erase(key);
+  for (const char* key : {"folder", "files", "has_named_sources", "revision", "source", "suite_file", "tree"})
+    configuration.erase(key);
   return configuration;
 }
 
@@ -403,6 +405,23 @@ Json digests_of_sources(const std::vector<std::string>& sources, const fs::path&
   Json digests = Json::object();
   for (const auto& [name, file] : source_files(sources, folder)) digests[name] = core::digest_of_file(file);
   return digests;
+}
+
+std::string silencing_option(const std::vector<std::string>& command) {
+  bool is_option = false;  // of Python
+  for (const std::string& text : command) {
+    std::istringstream words(text);  // that of `sh -c` has several
+    for (std::string word; words >> word;) {
+      const std::string name = fs::path(word).filename().string();
+      if (is_option && word.starts_with("-") && !word.starts_with("--")) {
+        const std::string letters = word.substr(0, word.find_first_of("cmWX"));  // what follows those is no option
+        if (letters.find_first_of("EIS") != std::string::npos) return word;
+        if (letters == word) continue;
+      }
+      is_option = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string::npos;
+    }
+  }
+  return "";
 }
 
 bool has_known_sources(const Json& settings) {

@@ -78,8 +78,8 @@ void read_external_cells(core::JsonObject& suite, ExternalTrainer& trainer);
 Matrix make_external_matrix(const Suite& suite);
 
 /// The settings of one run: templates filled in. JSON: {"command", "env", "folder", "files", "suite_file"} and, if set,
-/// "inherit", "log_file", "revision", "tree", "warmup", "changes" (of the source, by feature) and "source" (as
-/// ScratchTree needs it).
+/// "has_named_sources", "inherit", "log_file", "revision", "tree", "warmup", "changes" (of the source, by feature) and
+/// "source" (as ScratchTree needs it).
 core::Json external_settings(const core::Json& cell_settings, std::uint64_t seed);
 
 /// The part of a cell's settings that defines what is trained, without the state and location of the trainer's sources.
@@ -115,6 +115,10 @@ core::Json digests_of_words(const std::vector<std::string>& words, const std::fi
 /// hidden entries and __pycache__. Without any: of all files below the folder whose names are those of sources, tracked
 /// by git or not. Throws Error{kNotFound} for a missing source, Error{kInvalidArgument} if the folder is too large.
 core::Json digests_of_sources(const std::vector<std::string>& sources, const std::filesystem::path& folder);
+
+/// The option of this command, "-I" for instance, with which Python reads no PYTHONPATH and therefore does not tell
+/// what it loads (suites/run/python_modules.h); empty if there is none.
+std::string silencing_option(const std::vector<std::string>& command);
 
 /// Whether a change of the trainer would be noticed: some file of it is known. `settings`: a cell's.
 bool has_known_sources(const core::Json& settings);

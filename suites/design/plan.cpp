@@ -61,7 +61,7 @@ Json mock_settings(const Suite& suite, const Cell& cell) {
 /// Identity of an external trainer: its bytes count, not their location or commit.
 std::string external_identity(const Plan& plan, const PlannedRun& run) {
   Json external = run.spec.external;
-  for (const char* key : {"folder", "revision", "source", "suite_file"}) external.erase(key);
+  for (const char* key : {"folder", "has_named_sources", "revision", "source", "suite_file"}) external.erase(key);
   Json parts = {{"external", std::move(external)}, {"seed", run.seed}, {"hardware", plan.hardware}};
   if (const std::int64_t arm = plan.cell_of(run).arm; arm > 0) parts["arm"] = arm;
   return core::digest_of(core::safe_dump(parts));

@@ -23,7 +23,8 @@ constexpr std::size_t kMaxReportBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxListBytes = std::size_t{64} << 20;  ///< of an installed package's files
 constexpr std::size_t kMaxProcesses = 4096;
 constexpr std::size_t kMaxPaths = 200'000;
-constexpr std::size_t kMaxLoadedFiles = 5000;  ///< as facts of one run
+constexpr std::size_t kMaxLoadedFiles = 5000;                      ///< as facts of one run
+constexpr std::uintmax_t kMaxTextBytes = std::uintmax_t{1} << 20;  ///< what is larger is no setting but data
 
 std::string_view hook_text() {
   for (const core::EmbeddedFile& file : embedded_files()) {
@@ -126,7 +127,8 @@ fs::path root_of(const fs::path& folder) {
 PythonModules::PythonModules(const core::Json& external)
     : hook_("python"),
       own_(canonical_of(hook_.path())),
-      folder_(canonical_of(external.at("folder").get<std::string>())) {
+      folder_(canonical_of(external.at("folder").get<std::string>())),
+      counts_texts_(!external.value("has_named_sources", false)) {
   if (external.contains("source")) covered_ = canonical_of(external.at("source").at("folder").get<std::string>());
   if (!external.contains("source")) {
     const core::Json files = external.value("files", core::Json::object());
@@ -152,7 +154,7 @@ void PythonModules::look() {
     if (error || (read_.size() >= kMaxProcesses && !read_.contains(report))) continue;
     if (std::exchange(read_[report], size) == size) continue;
     const std::string text = core::read_beginning(report, kMaxReportBytes).value_or("");
-    for (const std::string_view line : complete_lines(text)) take(std::string(line));
+    for (const std::string_view line : complete_lines(text)) take_line(std::string(line));
   }
 }
 
@@ -161,8 +163,32 @@ bool PythonModules::is_covered(const fs::path& file) const {
   return covered_ ? is_within(file, *covered_) : known_.contains(file);
 }
 
+void PythonModules::take_line(const std::string& line) {
+  if (paths_.size() >= kMaxPaths || !paths_.insert(line).second) return;
+  if (line.starts_with('/')) take(line);
+  if (line.starts_with("r/")) take_read(line.substr(1));
+  if (line.starts_with("w/")) written_.insert(canonical_of(line.substr(1)));
+}
+
+/// A script that is read is executed by another way than as a module.
+void PythonModules::take_read(const std::string& path) {
+  if (path.ends_with(".py")) return take(path);
+  const fs::path file = canonical_of(path);
+  std::error_code error;
+  if (!counts_texts_ || is_covered(file) || !is_within(file, folder_) || texts_.size() >= kMaxLoadedFiles) return;
+  if (fs::file_size(file, error) > kMaxTextBytes || error) return;
+  const std::optional<std::string> digest = digests_.digest_of(file);
+  if (digest) texts_.emplace(file, *digest);
+}
+
+/// What was read and is no output.
+std::map<fs::path, std::string> PythonModules::settings() const {
+  std::map<fs::path, std::string> settings = texts_;
+  for (const fs::path& file : written_) settings.erase(file);
+  return settings;
+}
+
 void PythonModules::take(const std::string& path) {
-  if (!path.starts_with('/') || paths_.size() >= kMaxPaths || !paths_.insert(path).second) return;
   if (const std::optional<fs::path> place = place_of_packages(path)) {
     installed_[*place].insert(path.substr(place->string().size() + 1));
     return;
@@ -188,6 +214,7 @@ results::Facts PythonModules::facts() {
   for (const auto& [file, digest] : files_) {
     if (digest) add_fact(facts, file, *digest);
   }
+  for (const auto& [file, digest] : settings()) add_fact(facts, file, digest);
   for (const fs::path& file : packages) {
     if (facts.size() >= kMaxLoadedFiles) break;
     if (const std::optional<std::string> digest = digests_.digest_of(file)) add_fact(facts, file, *digest);

@@ -1,6 +1,6 @@
-/// Which files the Python processes of a trainer load as modules. Python tells it by itself: a folder that is put first
-/// into PYTHONPATH holds a module that Python imports when it starts (sitecustomize.py). Programs that are no Python
-/// do not notice. Internal to suites. Not thread-safe.
+/// Which files the Python processes of a trainer load as modules, and which of its folder they read settings from.
+/// Python tells it by itself: a folder that is put first into PYTHONPATH holds a module that Python imports when it
+/// starts (sitecustomize.py). Programs that are no Python do not notice. Internal to suites. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -30,12 +30,16 @@ class PythonModules {
   void look_if_due();
 
   /// What was loaded by now from outside the trainer's folder, or tree, as facts (results/loaded_files.h). An installed
-  /// package counts as one file, the list of its files.
+  /// package counts as one file, the list of its files. Also the texts within the folder that were read and not
+  /// written: an output is none, and the suite's "sources" say by themselves what counts.
   results::Facts facts();
 
  private:
   void look();
+  void take_line(const std::string& line);
   void take(const std::string& path);
+  void take_read(const std::string& path);
+  std::map<std::filesystem::path, std::string> settings() const;
   bool is_covered(const std::filesystem::path& file) const;
   void add_fact(results::Facts& facts, const std::filesystem::path& file, const std::string& digest) const;
 
@@ -49,6 +53,9 @@ class PythonModules {
   std::set<std::string> paths_;                                        ///< as reported
   std::map<std::filesystem::path, std::optional<std::string>> files_;  ///< of no package, with digests
   std::map<std::filesystem::path, std::set<std::string>> installed_;   ///< names by folder of packages
+  bool counts_texts_;                                                  ///< that are read
+  std::map<std::filesystem::path, std::string> texts_;                 ///< read within the trainer's folder: digests
+  std::set<std::filesystem::path> written_;
   results::LoadedFiles digests_;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };

@@ -1,8 +1,9 @@
-"""Makes the Python of a trainer tell which files it loads as modules (python_modules.h).
+"""Makes the Python of a trainer tell which files it loads as modules, and which it reads and writes (python_modules.h).
 
 Python imports this when it starts, because its folder is the first of PYTHONPATH. What it finds out goes to files
-beside this one. It prints nothing, no failure of it reaches the trainer, and the sitecustomize that Python would have
-imported without it is imported then.
+beside this one: a line for each path, which follows a letter for files that were opened to be read ("r") or written
+("w"). It prints nothing, no failure of it reaches the trainer, and the sitecustomize that Python would have imported
+without it is imported then.
 """
 
 import atexit
@@ -11,6 +12,9 @@ import sys
 from importlib.machinery import PathFinder
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+# What settings are written in; data have other endings.
+_TEXTS = (".py", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".txt", ".xml", ".env")
+_MOST = 20000  # paths, beyond which a process tells of no more files that it opens
 
 
 def _is_installed(path):
@@ -18,7 +22,10 @@ def _is_installed(path):
 
 
 class _Listener:
-    """Finds no module, but hears of each that is about to be imported: a killed trainer says nothing at its end."""
+    """Finds no module, but hears of each that is about to be imported: a killed trainer says nothing at its end.
+
+    It also hears of code that is executed in other ways (runpy, importlib, an archive) and of files that are opened.
+    """
 
     def __init__(self):
         self.here = os.getcwd()
@@ -27,6 +34,25 @@ class _Listener:
         # A package of these is told once, and all within it at the end, so that imports take no longer.
         self.known = set(sys.builtin_module_names) | set(getattr(sys, "stdlib_module_names", ()))
         self.told = set()
+        self.executed = set()
+
+    def audit(self, event, values):
+        if event == "exec":
+            file = values[0].co_filename
+            if file not in self.executed:
+                self.executed.add(file)
+                if not file.startswith("<") and not _is_installed(file):
+                    self.tell([file])
+        elif event == "open":
+            self.hear_of_file(*values)
+
+    def hear_of_file(self, path, mode, flags):
+        if isinstance(path, (bytes, os.PathLike)):
+            path = os.fsdecode(path)
+        if not isinstance(path, str) or not path.lower().endswith(_TEXTS) or _is_installed(path):
+            return
+        is_written = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        self.tell([os.path.join(os.getcwd(), path)], "w" if is_written else "r")
 
     def find_spec(self, name, path=None, target=None):
         try:
@@ -47,16 +73,18 @@ class _Listener:
         # Code that a program made and put into sys.modules by itself has no spec.
         return spec.origin if getattr(spec, "has_location", False) else None
 
-    def tell(self, files):
+    def tell(self, files, letter=""):
         lines = b""
         for file in files:
-            if not file or file in self.told or not isinstance(file, str):
+            if not file or not isinstance(file, str) or letter + file in self.told:
                 continue
-            self.told.add(file)
+            if letter and len(self.told) >= _MOST:
+                continue
+            self.told.add(letter + file)
             path = os.path.join(self.here, file)
             is_standard = path.startswith(self.standard) and not _is_installed(path)
             if not is_standard and "\n" not in path and "\0" not in path:
-                lines += os.fsencode(path) + b"\n"
+                lines += os.fsencode(letter + path) + b"\n"
         if lines:
             descriptor = os.open(self.report, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
@@ -79,10 +107,23 @@ class _Listener:
             pass
 
 
+def _guarded(audit):
+    def hook(event, values):
+        if event != "exec" and event != "open":  # nothing else may take time
+            return
+        try:
+            audit(event, values)
+        except Exception:
+            pass
+
+    return hook
+
+
 def _listen():
     try:
         listener = _Listener()
         sys.meta_path.insert(0, listener)
+        sys.addaudithook(_guarded(listener.audit))
         atexit.register(listener.tell_all)  # the first to register is the last to be called
     except Exception:
         pass

@@ -1,4 +1,4 @@
-/// Which files of a trainer's folder are its sources, as far as names tell. Pure.
+/// Which files of a trainer's folder are its sources, as far as names and first bytes tell. Thread-safe: no state.
 #pragma once
 
 #include <filesystem>
@@ -10,5 +10,9 @@ bool is_left_behind(const std::filesystem::path& path);
 
 /// A script, a program's source, a build file or a configuration; no data and no output.
 bool is_source_name(const std::filesystem::path& path);
+
+/// The same, or a program by its first bytes whose name has no ending: a script that begins with "#!", a binary. Reads
+/// those bytes; what is no regular file is none.
+bool is_source_file(const std::filesystem::path& file);
 
 }  // namespace nanobench::suites

@@ -133,7 +133,7 @@ std::vector<std::string> SourceObjects::files_of_folder(const std::vector<fs::pa
   }
   for (const std::string& file : untracked) {
     const fs::path path(file);
-    if (is_source_name(path) && std::none_of(path.begin(), path.end(), is_left_behind)) files.push_back(file);
+    if (std::none_of(path.begin(), path.end(), is_left_behind) && is_source_file(folder_ / path)) files.push_back(file);
   }
   std::error_code ignored;
   std::set<fs::path> others_of_suite;

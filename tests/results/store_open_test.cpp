@@ -38,13 +38,11 @@ TEST_F(StoreTest, MakesItsFolder) {
   EXPECT_TRUE(std::filesystem::exists(deep));
 }
 
-/// Whether `action` succeeds in a process that can make no file longer than nothing, as on a full disk.
-bool works_on_a_full_disk(const std::function<void()>& action) {
+/// Whether `action` succeeds in a process of its own, which file sizes beyond its limit do not kill.
+bool works_in_a_process(const std::function<void()>& action) {
   const pid_t pid = fork();
   if (pid == 0) {
     signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit = {0, 0};
-    setrlimit(RLIMIT_FSIZE, &limit);
     int code = 1;
     try {
       action();
@@ -56,6 +54,32 @@ bool works_on_a_full_disk(const std::function<void()>& action) {
   int status = 0;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Whether it succeeds where no file can be longer than nothing, as on a full disk.
+bool works_on_a_full_disk(const std::function<void()>& action) {
+  return works_in_a_process([&] {
+    const rlimit limit = {0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    action();
+  });
+}
+
+TEST_F(StoreTest, ALimitOfTheFilesSizeIsNamed) {
+  { Store store(file()); }
+  const auto is_named = [&] {
+    const rlimit limit = {std::filesystem::file_size(file()), RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      Database database(file(), file().string(), SQLITE_OPEN_READWRITE);
+      for (int i = 0; i < 1000; ++i)
+        database.execute("INSERT INTO environments VALUES (NULL, randomblob(9) || '', hex(randomblob(4000)), 'now')");
+    } catch (const core::Error& error) {
+      if (std::string(error.what()).find("ulimit -f") != std::string::npos) return;
+    }
+    throw core::Error(core::ErrorCode::kInternal, "the limit is not named");
+  };
+  EXPECT_TRUE(works_in_a_process(is_named));
 }
 
 TEST_F(StoreTest, APipeIsNoDatabase) {

@@ -214,6 +214,24 @@ TEST(ExternalImports, AChangedModuleFromElsewhereIsMeasuredAgain) {
   }
 }
 
+TEST(ExternalImports, ChangedSettingsOfTheFolderAreMeasuredAgain) {
+  const CommandLine shell("external_settings"), elsewhere("external_settings_lib");
+  elsewhere.write("helper.py",
+                  "import json\nloss = json.load(open('config.json'))\nopen('last.json', 'w').write('1')\n");
+  shell.write("config.json", "3.5");
+  shell.write("train.py", kImportingTrainer);
+  shell.write("suite.json", importing_suite(R"(["python3", "train.py"])", elsewhere.work()));
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  shell.write("last.json", "2");
+  ASSERT_EQ(shell.run({"run", "suite.json", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(stored_runs(shell), 2U) << "an output is no setting";
+  shell.write("config.json", "3.25");
+  const ProgramResult result = shell.run({"run", "suite.json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE((result.out + result.err).find("config.json"), std::string::npos) << result.out << result.err;
+  EXPECT_EQ(stored_runs(shell), 4U);
+}
+
 TEST(ExternalImports, AModuleThatIsGoneIsSaid) {
   const CommandLine shell("external_imports_gone"), elsewhere("external_lib_gone");
   elsewhere.write("helper.py", "loss = 3.5\n");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/json.h"
+#include "results/sqlite.h"
 #include "tests/tools/run_command_line.h"
 
 namespace nanobench::tools {
@@ -43,6 +44,19 @@ TEST(DbCommand, MergeRefusesInOneSentence) {
     EXPECT_NE(result.err.find(from), std::string::npos) << result.err;
     EXPECT_FALSE(std::filesystem::exists(shell.work() / "all.db")) << "nothing is made for nothing";
   }
+}
+
+TEST(DbCommand, MergingIntoAChangedStoreSaysSo) {
+  const CommandLine shell("db_merge_changed");
+  fill(shell);
+  const std::string from = shell.database().string();
+  ASSERT_EQ(shell.run({"db", "merge", "all.db", from}).err.find("warning"), std::string::npos);
+  results::Database(shell.work() / "all.db", (shell.work() / "all.db").string(), SQLITE_OPEN_READWRITE)
+      .execute("UPDATE runs SET final_val_loss = 1.0 WHERE id = 2");
+  const ProgramResult again = shell.run({"db", "merge", "all.db", from});
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_NE(again.err.find("warning: database all.db was changed after it was written (run 2)"), std::string::npos)
+      << again.err;
 }
 
 TEST(DbCommand, CheckHasThreeExitCodes) {

@@ -1,6 +1,7 @@
 // `run --keep-weights` and `train --save` from the outside: kill -9 of runner and engine, and what comes after.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -249,6 +250,24 @@ TEST(KeepWeights, OtherEnginesKeepNone) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("another engine"), std::string::npos) << refused.err;
   EXPECT_EQ(shell.run(kRun).exit_code, 0);
+}
+
+/// The limit is inherited; with it no file can be longer than 64 KiB.
+TEST(TrainCheckpoints, ALastCheckpointThatIsNotWrittenIsAnExitCode) {
+  const CommandLine shell("train_unsaved");
+  shell.write("c.json", shell.run({"show", "record12", "--scale", "smoke", "--config"}).out);
+  const std::vector<std::string> command = {"train", "c.json", "--threads", "1", "--quiet", "--save", "w.safetensors"};
+  EXPECT_EQ(shell.run(command).exit_code, 0);
+  const auto written = fs::last_write_time(shell.work() / "w.safetensors");
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 65536, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const ProgramResult result = shell.run(command);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(result.exit_code, core::kExitIncomplete) << result.err;
+  EXPECT_NE(result.err.find("w.safetensors"), std::string::npos) << result.err;
+  EXPECT_EQ(fs::last_write_time(shell.work() / "w.safetensors"), written) << "the one before stays";
 }
 
 TEST(TrainCheckpoints, SaveResumeAndInit) {

@@ -68,6 +68,10 @@ fs::path file_of(const FileOptions& options) {
 }
 
 void merge(const MergeOptions& options) {
+  if (const std::optional<std::string> place = results::changed_place(options.into)) {
+    std::cerr << "warning: database " << options.into << " was changed after it was written (" << *place
+              << "); that stays as it is, and `nanobench db check " << options.into << "` lists it\n";
+  }
   std::vector<reports::MergedFile> merged;
   for (const std::string& from : options.from) {
     if (!options.is_json) std::cerr << "merging " << from << "\n";

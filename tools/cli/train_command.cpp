@@ -188,6 +188,14 @@ reports::Document report_of(const core::RunSpec& spec, const TrainView& view, co
   return document;
 }
 
+/// A run whose last checkpoint was not written has not done all that was asked for.
+int end_of_saving(const core::RunSpec& spec, const TrainView& view, const ForegroundResult& result) {
+  const auto& finished = result.end.finished;
+  if (!spec.save_file || !finished || view.checkpoints().contains(finished->steps)) return core::kExitSuccess;
+  tell_on_stderr("nanobench: the run is complete, but its last checkpoint was not written to " + *spec.save_file);
+  return core::kExitIncomplete;
+}
+
 int train(const TrainOptions& options) {
   const suites::Engine engine = suites::native_engine(engine_program());
   const core::RunSpec spec = make_spec(options);
@@ -195,7 +203,8 @@ int train(const TrainOptions& options) {
   TrainView view(spec.config, stderr_display(), options.is_quiet);
   const ForegroundResult result = run_with_view(engine, spec, view);
   print(report_of(spec, view, result, options.is_json), options.is_json);
-  return report_end(result);
+  const int code = report_end(result);
+  return code == core::kExitSuccess ? end_of_saving(spec, view, result) : code;
 }
 
 }  // namespace

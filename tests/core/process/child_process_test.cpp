@@ -87,6 +87,30 @@ TEST(ChildProcess, ItsExitIsItsCodeOrItsSignal) {
   EXPECT_GT(exit_of(code).max_rss_bytes, 0);
 }
 
+/// A large process shares its memory with the child until that has become its program.
+TEST(ChildProcess, ALargeProcessStartsAllTheSame) {
+  const std::vector<char> large(std::size_t{200} << 20, 'x');
+  const char* const path_before = getenv("PATH");
+  ChildSetup setup = child_process_shell("echo $A; exit 3");
+  setup.environment = {{"A", "b"}, {"PATH", "/bin:/usr/bin"}};
+  setup.folder = "/";
+  setup.pipes = {{STDOUT_FILENO}};
+  for (int i = 0; i < 20; ++i) {
+    ChildProcess child(setup);
+    ASSERT_EQ(child.start_error(), 0);
+    char text[3] = {};
+    EXPECT_EQ(read(child.pipe(0).get(), text, 2), 2);
+    EXPECT_STREQ(text, "b\n");
+    EXPECT_EQ(exit_of(child).exit_code, 3);
+  }
+  EXPECT_EQ(getenv("PATH"), path_before) << large.back();
+  setup.command = {"no such program"};
+  EXPECT_EQ(ChildProcess(setup).start_error(), ENOENT);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  EXPECT_EQ(sigismember(&blocked, SIGTERM), 0);
+}
+
 TEST(ChildProcess, ItsPeakMemoryIsNotItsParents) {
   const std::vector<char> large(std::size_t{200} << 20, 'x');
   ASSERT_GT(resident_memory_bytes(), std::int64_t{200} << 20);

@@ -335,6 +335,38 @@ TEST_F(ExternalSuiteTest, TheSourcesArePartOfTheIdentityAndNotOfTheConfiguration
   EXPECT_THROW(plan_of(json), core::Error);
 }
 
+TEST_F(ExternalSuiteTest, ProgramsWithoutAnEndingAreSources) {
+  const Json json = suite_json();
+  std::vector<std::string> before = digests(plan_of(json));
+  const auto counts = [&](const std::string& name, const std::string& text) {
+    write(name, text);
+    const std::vector<std::string> after = digests(plan_of(json));
+    return std::exchange(before, after) != after;
+  };
+  EXPECT_TRUE(counts("launch", "#!/bin/sh\nexec ./program\n"));
+  EXPECT_TRUE(counts("launch", "#!/bin/sh\nexec ./other\n"));
+  EXPECT_TRUE(counts("program", "\x7f\x45LF one"));
+  EXPECT_FALSE(counts("output", "loss 3.2\n"));
+  EXPECT_FALSE(counts("cache.so", "\x7f\x45LF two")) << "compilers leave such files behind";
+}
+
+TEST_F(ExternalSuiteTest, PythonThatDoesNotTellWhatItLoadsIsNoted) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"python3", "-I", "train.py"}, "-I"},
+      {{"python3.11", "-u", "-sE", "train.py"}, "-sE"},
+      {{"sh", "-c", "exec /usr/bin/python3 -S train.py"}, "-S"},
+      {{"python3", "-u", "train.py", "-I"}, ""},
+      {{"python3", "-cimport Ex"}, ""},
+      {{"python3", "-m", "torch.distributed.run", "-E"}, ""},
+      {{"./train", "-I"}, ""}};
+  for (const auto& [command, option] : commands) EXPECT_EQ(silencing_option(command), option) << command[1];
+  Json json = suite_json();
+  const std::vector<std::string> words = {"-I", "outside the trainer's folder"};
+  EXPECT_FALSE(says(plan_of(json).matrix, core::MessageKind::kNote, "", words));
+  json["engine"]["command"] = {"python3", "-I", "train.sh", "{feature:lr}"};
+  EXPECT_TRUE(says(plan_of(json).matrix, core::MessageKind::kNote, "", words));
+}
+
 TEST_F(ExternalSuiteTest, WhatGitSaysIsKept) {
   Suite suite = read_suite(suite_json(), (folder_ / "s.json").string());
   const auto plan = [&] {

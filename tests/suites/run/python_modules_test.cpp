@@ -80,7 +80,7 @@ TEST_F(PythonModulesTest, AModuleOfItsFolderThatIsNoSourceByItsNameIsTold) {
        "import py_compile; py_compile.compile('" + source.string() + "', '" + compiled.string() + "')"});
   EXPECT_EQ(run({"python3", "train.py"}, {trainer() / ".libs"}), "value 3\n");
   const results::Facts told = facts();
-  EXPECT_EQ(told.size(), 2U);
+  EXPECT_EQ(told.size(), 3U) << "also what it was compiled from";
   EXPECT_TRUE(told.contains(results::kLoadedFact + std::string(".libs/hidden.py")));
   EXPECT_TRUE(told.contains(results::kLoadedFact + std::string("compiled.pyc")));
 }
@@ -97,6 +97,51 @@ TEST_F(PythonModulesTest, HoweverPythonIsStarted) {
     run(command, {root() / "lib"});
     EXPECT_EQ(facts(), helper_alone()) << command.back();
   }
+}
+
+TEST_F(PythonModulesTest, HoweverCodeIsLoaded) {
+  const std::string helper = "../lib/helper.py";
+  const std::vector<std::string> scripts = {"import importlib.util as u; s = u.spec_from_file_location('h', '" +
+                                                helper + "'); m = u.module_from_spec(s); " + "s.loader.exec_module(m)",
+                                            "import runpy; runpy.run_path('" + helper + "')",
+                                            "exec(open('" + helper + "').read())",
+                                            "exec(compile(open('" + helper + "').read(), 'other name', 'exec'))"};
+  for (const std::string& script : scripts) {
+    write("trainer/train.py", script + "\nimport os; os._exit(0)\n");
+    modules_.emplace(external());
+    run({"python3", "train.py"});
+    EXPECT_EQ(facts(), helper_alone()) << script;
+  }
+  write("trainer/train.py", "import sys; sys.path.insert(0, '../lib.zip'); import helper\n");
+  run({"python3", "-c", "import zipfile; zipfile.ZipFile('../lib.zip', 'w').write('../lib/helper.py', 'helper.py')"});
+  modules_.emplace(external());
+  run({"python3", "train.py"});
+  EXPECT_TRUE(facts().contains(name_of(root() / "lib.zip")));
+}
+
+TEST_F(PythonModulesTest, SettingsThatAreReadAreToldAndOutputsAreNot) {
+  const std::string text = "{}\n";
+  for (const char* name : {"config.json", "sub/more.yaml", "state.json", "weights.bin"})
+    write("trainer/" + std::string(name), text);
+  write("lib/elsewhere.json", text);
+  write("trainer/train.py",
+        "import os, subprocess, sys\n"
+        "for name in ['config.json', 'state.json', 'weights.bin', '../lib/elsewhere.json']: open(name).read()\n"
+        "os.chdir('sub')\n"
+        "open(b'more.yaml').read()\n"
+        "subprocess.run([sys.executable, '-c', 'open(\"../state.json\", \"a\").write(\"x\")'])\n"
+        "open('log.txt', 'w').write('x')\n"
+        "open('log.txt').read()\n"
+        "os._exit(0)\n");
+  run({"python3", "train.py"});
+  const std::string prefix = results::kLoadedFact;
+  EXPECT_EQ(facts(), (results::Facts{{prefix + "config.json", core::digest_of(text)},
+                                     {prefix + "sub/more.yaml", core::digest_of(text)}}));
+  core::Json narrowed = external();
+  narrowed["has_named_sources"] = true;
+  modules_.emplace(narrowed);
+  run({"python3", "train.py"});
+  EXPECT_EQ(facts(), results::Facts()) << "the suite says what counts";
 }
 
 TEST_F(PythonModulesTest, TheScriptItselfMayBeElsewhere) {
