@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -88,13 +89,19 @@ void die_with(pid_t parent) {
   if (getppid() != parent) _exit(kNotStarted);  // it died before the line above
 }
 
-/// No handler of ours may run in the child any more.
-void forget_handlers() {
+/// In the child, where no handler of ours may run: signals that have one, or that we may ignore, do again what the
+/// system has them do. By system calls, because the C library of a sanitizer keeps a table of its own, in our memory.
+void reset_signals() {
+  constexpr std::array kMayBeIgnored = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGXFSZ};
+  constexpr std::size_t kMaskBytes = 8;
+  std::array<unsigned long, 8> usual = {}, former = {};  // of the kernel; begins with the handler
   for (int number = 1; number < NSIG; ++number) {
-    struct sigaction action = {};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL)
-      signal(number, SIG_DFL);
+    const bool is_named = std::find(kMayBeIgnored.begin(), kMayBeIgnored.end(), number) != kMayBeIgnored.end();
+    if (syscall(SYS_rt_sigaction, number, nullptr, former.data(), kMaskBytes) != 0) continue;
+    if (is_named || former[0] > 1) syscall(SYS_rt_sigaction, number, usual.data(), nullptr, kMaskBytes);
   }
+  const std::uint64_t none = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kMaskBytes);
 }
 
 /// Runs in the child, where all signals are blocked.
@@ -102,11 +109,7 @@ void forget_handlers() {
   int report = program.report;
   if (program.dies_with_us) die_with(program.parent);
   if (program.has_own_group) setpgid(0, 0);
-  forget_handlers();
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGXFSZ}) signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  reset_signals();
   // Moves the sources out of the way first: targets may be among them.
   report = moved(report, program.first_free, report);
   for (auto& [source, target] : program.files) source = moved(source, program.first_free, report);
