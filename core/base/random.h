@@ -36,6 +36,13 @@ class SplitMix64 {
   void shuffle(Items& items) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
+  /// shuffle() until the first of several distinct items is not `last`: every such order is equally likely.
+  template <class Items>
+  void shuffle_after(const typename Items::value_type& last, Items& items) {
+    do {
+      shuffle(items);
+    } while (items.size() > 1 && items.front() == last);
+  }
 
  private:
   std::uint64_t state_;

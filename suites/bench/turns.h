@@ -18,7 +18,8 @@ class PausedRun {
 };
 
 /// Runs all of them to their end. In each pass every command that has not ended has one turn: first in the given order,
-/// then in orders that are drawn by the seed. The last command that is left runs to its end without a pause. Stops
+/// then in orders that are drawn by the seed, of which none begins with the command that ran last: its caches would be
+/// warm, and those of the others cold. The last command that is left runs to its end without a pause. Stops
 /// early if `is_interrupted`, and leaves what has not ended paused.
 void take_turns(const std::vector<PausedRun*>& runs, std::uint64_t seed, const std::function<bool()>& is_interrupted);
 

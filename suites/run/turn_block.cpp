@@ -96,13 +96,15 @@ class TurnBlock {
 
   void take_turns() {
     if (seats_.empty()) return;
-    const std::int64_t rounds = seats_.size() == 1 ? 1 : rounds_of(fewest_steps());
+    last_ = nullptr;
+    const std::int64_t rounds = seats_.size() == 1 ? 0 : rounds_of(fewest_steps());
     const std::string block = results::utc_now() + " " + std::to_string(seats_.front().run_id);
     for (SeatedRun& seat : seats_) seat.session->add_fact(results::kTurnBlock, block);
-    for (std::int64_t round = 1; round <= rounds && interrupts_.count() == 0; ++round) {
+    for (std::int64_t round = 1; round <= rounds + 1 && interrupts_.count() == 0; ++round) {
       for (SeatedRun* seat : shuffled()) {
         if (interrupts_.count() > 0) break;
         seat->session->grant_turn(round, turn_end(round, rounds, *seat->session->turn_steps()));
+        last_ = seat;
         proceed(*seat);
       }
     }
@@ -127,13 +129,13 @@ class TurnBlock {
     return fewest;
   }
 
-  /// The seats whose engines are alive.
+  /// The seats whose engines are alive. None follows itself: its caches would be warm, the others' cold.
   std::vector<SeatedRun*> shuffled() {
     std::vector<SeatedRun*> order;
     for (SeatedRun& seat : seats_) {
       if (seat.session) order.push_back(&seat);
     }
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.next() % i]);
+    random_.shuffle_after(last_, order);
     return order;
   }
 
@@ -145,6 +147,7 @@ class TurnBlock {
   }
 
   std::vector<SeatedRun> seats_;
+  SeatedRun* last_ = nullptr;  ///< the one that had the last turn
   core::SplitMix64 random_;
   const InterruptGuard& interrupts_;
 };
@@ -156,7 +159,7 @@ std::int64_t rounds_of(std::int64_t fewest_steps) {
 }
 
 std::int64_t turn_end(std::int64_t round, std::int64_t rounds, std::int64_t steps) {
-  return round == rounds ? steps + 1 : (steps * round + rounds - 1) / rounds;
+  return round > rounds ? steps + 1 : (steps * round + rounds - 1) / rounds;
 }
 
 void run_in_turns(const std::vector<BlockRun>& runs, std::uint64_t seed, const InterruptGuard& interrupts) {

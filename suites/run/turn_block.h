@@ -1,5 +1,6 @@
 /// Runs that are executed together: their engines are resident at once, and one after the other takes a few steps, in
-/// an order that is drawn anew for every round. What slows the machine down for a while then slows all of them alike.
+/// an order that is drawn anew for every round, but never twice in a row: each turn begins with the caches of another
+/// engine. What slows the machine down for a while then slows all of them alike.
 /// Turns are aligned by progress: in each round, every run goes through the same share of its schedule. Private to
 /// suites/.
 #pragma once
@@ -27,7 +28,8 @@ inline constexpr std::int64_t kMaxRounds = 256;
 /// Rounds of a block whose shortest run has so many steps.
 std::int64_t rounds_of(std::int64_t fewest_steps);
 
-/// The first step after turn `round` of `rounds`, from 1, in a run of `steps`; beyond the end for the last one.
+/// The first step after turn `round` of `rounds`, from 1, in a run of `steps`. Round `rounds + 1` holds what follows
+/// the last step: a validation and the end of a process would disturb the next engine's last steps.
 std::int64_t turn_end(std::int64_t round, std::int64_t rounds, std::int64_t steps);
 
 /// Executes the runs that have no answer yet. As many engines are resident as memory allows; the others follow as a

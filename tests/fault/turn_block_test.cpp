@@ -33,18 +33,25 @@ class WatchingTurns : public Remembering {
   void on_turn(const Plan& plan, const PlannedRun& run) override {
     turns.push_back(plan.cell_of(run).label);
     whose = &run;
+    has_step = false;
     if (turns.size() == interrupt_at) raise(SIGINT);
     if (turns.size() == kill_at) kill_engines();
   }
   void on_event(const Plan&, const PlannedRun& run, const core::RunEvent& event) override {
-    if (std::holds_alternative<core::StepEvent>(event) && whose != &run) ++strays;
+    if (std::holds_alternative<core::StepEvent>(event)) {
+      has_step = true;
+      if (whose != &run) ++strays;
+    }
+    if (std::holds_alternative<core::FinishedEvent>(event) && has_step) ++ends_with_steps;
   }
 
   std::vector<std::string> turns;
   const PlannedRun* whose = nullptr;
+  bool has_step = false;  ///< in this turn
   std::size_t interrupt_at = 0;
   std::size_t kill_at = 0;
-  int strays = 0;  ///< steps outside their turn
+  int strays = 0;           ///< steps outside their turn
+  int ends_with_steps = 0;  ///< in turns that also end a run
 };
 
 class TurnBlockTest : public RunnerTest {
@@ -90,7 +97,8 @@ TEST_F(TurnBlockTest, EachRunTakesItsStepsInItsTurnsOnly) {
   const SuiteRunResult result = run_turns(mock_plan(engine(), kPlain, {{"seeds", {1, 2}}}));
   EXPECT_EQ(result.completed, 6);
   EXPECT_EQ(watching_.strays, 0);
-  const auto rounds = static_cast<std::size_t>(rounds_of(24));
+  EXPECT_EQ(watching_.ends_with_steps, 0) << "what follows the last step disturbs no steps of others";
+  const auto rounds = static_cast<std::size_t>(rounds_of(24)) + 1;
   ASSERT_EQ(watching_.turns.size(), 2 * 3 * rounds);
   std::set<std::vector<std::string>> orders;
   for (std::size_t i = 0; i < watching_.turns.size(); i += 3) {
@@ -100,6 +108,10 @@ TEST_F(TurnBlockTest, EachRunTakesItsStepsInItsTurnsOnly) {
     orders.insert(round);
   }
   EXPECT_GT(orders.size(), 2U) << "the order is drawn anew";
+  for (const auto block : {watching_.turns.begin(), watching_.turns.begin() + static_cast<std::ptrdiff_t>(3 * rounds)})
+    EXPECT_EQ(std::adjacent_find(block, block + static_cast<std::ptrdiff_t>(3 * rounds)),
+              block + static_cast<std::ptrdiff_t>(3 * rounds))
+        << "none follows itself, with warm caches";
 }
 
 TEST_F(TurnBlockTest, LossesAreThoseOfRunsOneByOne) {
@@ -264,7 +276,7 @@ TEST_F(TurnBlockTest, ARunAndItsCounterpartAreInOneBlock) {
       {&a, &b}, store, {.is_own_evidence = true, .times = TimesChoice::kTurns, .wait_poll_seconds = 0.02}, watching_);
   EXPECT_EQ(results[0].completed, 3);
   EXPECT_EQ(results[1].completed, 3);
-  EXPECT_EQ(watching_.turns.size(), 6 * static_cast<std::size_t>(rounds_of(24)));
+  EXPECT_EQ(watching_.turns.size(), 6 * static_cast<std::size_t>(rounds_of(24) + 1));
   watching_ = {};
   const Plan twin = mock_plan(engine(), kPlain);
   const auto twins =

@@ -59,6 +59,7 @@ TEST(Turns, EveryPassHasEachOnceInAnOrderOfTheSeed) {
     orders.emplace(first, first + 3);
   }
   EXPECT_EQ(orders.size(), 6U) << "all orders of three occur in forty passes";
+  EXPECT_EQ(std::adjacent_find(turns.log.begin(), turns.log.end()), turns.log.end()) << "none follows itself";
   EXPECT_EQ(TurnsOfThree(kPasses, kPasses, kPasses, 3, never).log, turns.log);
   EXPECT_NE(TurnsOfThree(kPasses, kPasses, kPasses, 4, never).log, turns.log);
 }

@@ -24,7 +24,8 @@ TEST(TurnBlock, RoundsGoThroughTheSameShareOfEverySchedule) {
                     static_cast<double>(round) / static_cast<double>(rounds), 1.0 / static_cast<double>(steps));
         before = end;
       }
-      EXPECT_EQ(turn_end(rounds, rounds, steps), steps + 1) << "the last turn holds the run's end";
+      EXPECT_EQ(turn_end(rounds, rounds, steps), steps);
+      EXPECT_EQ(turn_end(rounds + 1, rounds, steps), steps + 1) << "a turn without steps holds the run's end";
     }
   }
 }
