@@ -88,6 +88,7 @@ class SequentialGate {
   }
 
   Arms take(int look) {
+    look_ = look;
     if (options_.until.budget_s && look == 1 && plans_->candidate.suite.external && !knows_all_cells()) {
       // A trainer has no pilots: one seed of each cell tells what the others will take.
       const Arms arms = take_seeds(1, true);
@@ -109,7 +110,9 @@ class SequentialGate {
         return reports::expected_seconds(store_, plan);
       };
     }
-    return run_both(options_, *plans_, counts_, store_, runner);
+    GateOptions options = options_;
+    options.run.whole = [this] { return search_text(look_, spent_s(), options_.until.budget_s); };
+    return run_both(options, *plans_, counts_, store_, runner);
   }
 
   double spent_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -153,6 +156,7 @@ class SequentialGate {
   std::optional<BothPlans> plans_;
   Counts counts_;
   reports::PassForecast forecast_;
+  int look_ = 1;
   Clock::time_point begun_ = Clock::now();
 };
 

@@ -304,6 +304,7 @@ auto with_progress(const results::Store& store, const SuiteRunOptions& options, 
   if (options.is_quiet) return run(silent);
   SuiteProgress progress(
       stderr_display(), [&](const results::RunRecord& record) { return figures_of(store, record); }, jobs, sides);
+  progress.set_whole(options.whole);
   auto result = run(progress);
   progress.finish();
   write_to_stderr("\n");

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,7 @@ struct SuiteRunOptions {
   bool is_json = false;
   bool has_notes = false;
   bool is_quiet = false;
+  std::function<std::string()> whole;  ///< how far that is of which the suite is a part (SuiteProgress); or empty
   std::optional<suites::SlurmOptions> slurm;  ///< run on Slurm's nodes; absent: on this machine
 };
 

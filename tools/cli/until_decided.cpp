@@ -137,7 +137,10 @@ void limit_cells(std::map<std::string, std::size_t>& limits, const suites::Plan&
 class Search {
  public:
   Search(const suites::Suite& suite, const UntilDecided& rule, const SuiteRunOptions& options, const Session& session)
-      : suite_(suite), rule_(rule), options_(options), session_(session), store_(database_file(options.database)) {}
+      : suite_(suite), rule_(rule), options_(options), session_(session), store_(database_file(options.database)) {
+    options_.whole = [this] { return search_text(look_.look, spent_s(), rule_.budget_s); };
+  }
+  Search(const Search&) = delete;
 
   int run(int changes) {
     look_ = looks_for(suite_, rule_.max_seeds.value_or(UntilDecided::kMaxSeeds), rule_.alpha, changes);
@@ -336,7 +339,7 @@ class Search {
 
   const suites::Suite& suite_;
   const UntilDecided& rule_;
-  const SuiteRunOptions& options_;
+  SuiteRunOptions options_;
   const Session& session_;
   results::Store store_;
   results::SequentialLook look_;
@@ -357,6 +360,11 @@ std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, in
   }
   seeds.resize(static_cast<std::size_t>(count));
   return seeds;
+}
+
+std::string search_text(int look, double spent_s, const std::optional<double>& budget_s) {
+  return "look " + std::to_string(look) + ", " + format_duration(spent_s) +
+         (budget_s ? " of " + format_duration(*budget_s) + " spent" : " so far");
 }
 
 bool UntilDecided::is_sequential() const {

@@ -23,6 +23,9 @@ struct UntilDecided {
 
 void add_until_decided_options(CLI::App& command, UntilDecided& rule);
 
+/// How far a search is: "look 2, 3m 10s of 10m spent", or "look 2, 3m 10s so far" without a budget.
+std::string search_text(int look, double spent_s, const std::optional<double>& budget_s);
+
 /// The suite's own seeds first, then the smallest others.
 std::vector<std::uint64_t> seeds_up_to(const std::vector<std::uint64_t>& own, int count);
 

@@ -4,13 +4,16 @@
 usage: planted_slowdown.py BUILD_FOLDER [--trials N] [--slowdown FRACTION] [--seeds N] [--suite FILE]
 
 Each trial is one `nanobench gate` of both engines in turns. Prints its answer and seconds, and at the end how many
-found the slowdown. --slowdown 0 shows the false alarms.
+found the slowdown, how often each answer came, and the mean change with its standard error. --slowdown 0 shows the
+false alarms, and whether one side has an advantage.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -99,7 +102,7 @@ def main():
     options = parser.parse_args()
     bin_folder = options.build.resolve() / "bin"
     engine = bin_folder / "nanobench-train"
-    found = 0
+    answers, changes = collections.Counter(), []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         candidate = make_candidate(folder, engine, options.slowdown)
@@ -110,9 +113,14 @@ def main():
             verdict, change, seconds = trial(
                 bin_folder / "nanobench", engine, candidate, suite, folder / f"{number}.db", options.seeds
             )
-            found += verdict == "regressed"
+            answers[verdict] += 1
+            changes.append(100 * change)
             print(f"{verdict}: {100 * change:+.2f} %, {seconds:.0f} s", flush=True)
-    print(f"{found} of {options.trials} found {100 * options.slowdown:g} %")
+    print(f"{answers['regressed']} of {options.trials} found {100 * options.slowdown:g} %")
+    print(", ".join(f"{count} {verdict}" for verdict, count in answers.most_common()))
+    if len(changes) > 1:
+        error = statistics.stdev(changes) / len(changes) ** 0.5
+        print(f"mean change {statistics.mean(changes):+.2f} %, standard error {error:.2f} %")
 
 
 if __name__ == "__main__":

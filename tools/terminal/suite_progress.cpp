@@ -205,6 +205,7 @@ void SuiteProgress::redraw(bool is_forced) {
   if (!warmup_.empty()) lines.push_back("warm-up of " + warmup_);
   if (!pilot_.empty()) lines.push_back("the first steps of each cell: " + pilot_);
   lines.push_back(suite_text(now));
+  if (whole_) lines.push_back("whole  " + whole_());
   lines_.show(lines, host_.width());
 }
 
@@ -213,6 +214,7 @@ void SuiteProgress::print_plain_line() {
   last_plain_s_ = now;
   std::string line = counter(finished_ + 1) + " " + shown()->label + ": " + shown_text(*shown(), now);
   if (const auto left = suite_remaining_s(now)) line += "; suite " + format_duration(*left) + " left";
+  if (whole_) line += "; " + whole_();
   lines_.print(line);
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/watch/plan_progress.h"
@@ -38,6 +39,9 @@ class SuiteProgress : public suites::RunnerObserver {
   /// several.
   SuiteProgress(DisplayHost host, Describe describe, int jobs = 1,
                 std::map<const suites::Plan*, std::string> sides = {});
+
+  /// The suite is a part of something longer, of which `text` says how far it is: "look 2, 3m 10s of 10m spent".
+  void set_whole(std::function<std::string()> text) { whole_ = std::move(text); }
 
   void on_plan(const suites::Plan& plan, std::int64_t plan_id, const std::vector<bool>& reusable) override;
   void on_pilot(const suites::Plan& plan, const std::string& cell) override;
@@ -88,6 +92,7 @@ class SuiteProgress : public suites::RunnerObserver {
   Describe describe_;
   int jobs_;
   std::map<const suites::Plan*, std::string> sides_;
+  std::function<std::string()> whole_;  ///< empty: the suite is all
   StatusLines lines_;
   std::size_t total_runs_ = 0;
   std::size_t finished_ = 0;  ///< runs with a result, including reused ones

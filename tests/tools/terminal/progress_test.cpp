@@ -133,6 +133,19 @@ TEST_F(SuiteProgressTest, EstimatesTheSuiteFromFinishedRuns) {
   EXPECT_NE(out_.find("about 1 min 00 s left"), std::string::npos) << out_;
 }
 
+TEST_F(SuiteProgressTest, OfASearchItSaysHowFarTheWholeIs) {
+  for (const bool is_live : {false, true}) {
+    out_.clear();
+    SuiteProgress progress = make(is_live);
+    progress.set_whole([this] { return "look 2, " + format_duration(now_ - 60.0) + " of 10m spent"; });
+    progress.on_plan(plan_, 1, {false, false});
+    progress.on_run_started(plan_, plan_.runs[0], 1);
+    now_ += 11.0;
+    progress.on_event(plan_, plan_.runs[0], step_of(0, 500));
+    EXPECT_NE(out_.find("look 2, " + format_duration(now_ - 60.0) + " of 10m spent"), std::string::npos) << out_;
+  }
+}
+
 TEST_F(SuiteProgressTest, PilotsAreShownAndSayHowLongTheSuiteTakes) {
   SuiteProgress progress = make(true);
   progress.on_plan(plan_, 1, {false, false});
