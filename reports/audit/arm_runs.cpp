@@ -4,8 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/base/text.h"
-#include "reports/audit/audit_groups.h"
+#include "reports/audit/audit_text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -81,7 +80,7 @@ class ArmBuilder {
         if (is_in_arm(run)) add(group, run);
       }
     }
-    add_sentences();
+    add_flags();
     return std::move(arm_);
   }
 
@@ -104,30 +103,27 @@ class ArmBuilder {
     for (const AuditedRun& run : group.runs) other_lengths_[length_of(group)].push_back(run.file.name);
   }
 
-  void add_sentences() {
+  void add_flags() {
     if (!arm_.losses.empty()) arm_.steps = {length_};
     if (hardware_.size() == 1) arm_.hardware = *hardware_.begin();
     arm_.software.assign(software_.begin(), software_.end());
     for (const auto& [steps, files] : other_lengths_) {
-      const auto count = static_cast<std::int64_t>(files.size());
-      arm_.flags.push_back(counted(count, "run", "runs") + " of " + std::to_string(steps) +
-                           (count == 1 ? " steps is" : " steps are") + " left out, because " +
-                           std::to_string(arm_.losses.size()) + " of " + std::to_string(length_) +
-                           " steps count here (" + listed_first(files, kNamesShown) + ")");
+      arm_.flags.push_back({.kind = FlagKind::kOtherLength,
+                            .files = files,
+                            .step = steps,
+                            .usual_step = length_,
+                            .count = static_cast<std::int64_t>(arm_.losses.size())});
     }
     if (source_.audit.other_files > 0)
-      arm_.flags.push_back(counted(static_cast<std::int64_t>(source_.audit.other_files), "file holds", "files hold") +
-                           " no line of a trainer");
+      arm_.flags.push_back(
+          {.kind = FlagKind::kOtherFiles, .count = static_cast<std::int64_t>(source_.audit.other_files)});
     for (const auto& [other, files] : held_elsewhere_)
-      arm_.flags.push_back(other + " holds the same " +
-                           (files.size() == 1 ? "run, which counts" : "runs, which count") + " only there (" +
-                           listed_first(files, kNamesShown) + ")");
+      arm_.flags.push_back({.kind = FlagKind::kHeldElsewhere, .files = files, .what = other});
     if (hardware_.size() > 1)
-      arm_.flags.push_back("its runs are from different hardware, so its times are not compared: " +
-                           listed(std::vector<std::string>(hardware_.begin(), hardware_.end())));
+      arm_.flags.push_back({.kind = FlagKind::kArmHardware, .names = {hardware_.begin(), hardware_.end()}});
     if (scripts_.size() > 1)
-      arm_.flags.push_back("its runs are of " + std::to_string(scripts_.size()) + " different scripts");
-    std::sort(arm_.flags.begin(), arm_.flags.end());
+      arm_.flags.push_back({.kind = FlagKind::kArmScripts, .count = static_cast<std::int64_t>(scripts_.size())});
+    std::sort(arm_.flags.begin(), arm_.flags.end(), reads_before);
     arm_.flags.erase(std::unique(arm_.flags.begin(), arm_.flags.end()), arm_.flags.end());
   }
 

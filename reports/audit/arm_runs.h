@@ -18,7 +18,7 @@ struct NamedAudit {
   Audit audit;
 };
 
-/// One arm for each audit, in order; each left-out run has a sentence among the flags of its arm:
+/// One arm for each audit, in order; each left-out run is among the flags of its arm:
 ///   - An arm has one length: runs with another number of steps than most are left out. Of equally common numbers the
 ///     largest counts.
 ///   - A run counts in the first arm that holds it: a file of the same bytes, or a run with the same losses and times

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/audit/audit_flags.h"
 #include "reports/audit/tracks.h"
 #include "reports/stats/estimate.h"
 #include "reports/stats/loss_curve.h"
@@ -30,7 +31,7 @@ struct LogArm {
   std::string hardware;          ///< times are compared only where it is equal; empty: several kinds
   std::vector<double> losses;    ///< nats per token, one per counted run
   std::vector<double> train_ms;  ///< training clock
-  std::vector<std::string> flags;
+  std::vector<AuditFlag> flags;
   std::vector<std::int64_t> steps;         ///< at which the losses were read, each once, ascending
   std::size_t logs = 0;                    ///< runs found, with those that do not count
   std::vector<double> step_ms = {};        ///< mean time of a step

@@ -8,46 +8,35 @@
 #include "core/base/text.h"
 #include "reports/audit/arm_runs.h"
 #include "reports/audit/audit_groups.h"
+#include "reports/audit/audit_text.h"
 
 namespace nanobench::reports {
 namespace {
 
-/// "a.txt, b.txt, c.txt and 4 more"; any range of strings or numbers.
-template <class Items>
-std::string named(const Items& items) {
-  std::vector<std::string> names;
-  for (const auto& item : items) names.push_back(joined(std::vector{item}));
-  return listed_first(names, kNamesShown);
+/// What several files share is one finding with all their names.
+void add_for_file(std::vector<AuditFlag>& flags, const AuditFlag& flag, const std::string& file) {
+  const auto same = std::find_if(flags.begin(), flags.end(), [&](AuditFlag known) {
+    known.files.clear();
+    return known == flag;
+  });
+  if (same != flags.end()) {
+    same->files.push_back(file);
+  } else {
+    flags.push_back(flag);
+    flags.back().files = {file};
+  }
 }
 
-/// Collects sentences that several files share; each appears once with the files' names.
-class FlagsByFile {
- public:
-  void add(const std::string& sentence, const std::string& file) {
-    const auto found =
-        std::find_if(flags_.begin(), flags_.end(), [&](const auto& flag) { return flag.first == sentence; });
-    if (found == flags_.end()) {
-      flags_.push_back({sentence, {file}});
-    } else {
-      found->second.push_back(file);
-    }
-  }
-  void append_to(std::vector<std::string>& flags) const {
-    for (const auto& [sentence, files] : flags_) flags.push_back(sentence + " (" + named(files) + ")");
-  }
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> flags_;
-};
-
 void flag_runs(AuditGroup& group) {
-  FlagsByFile flags;
+  std::vector<AuditFlag> flags;
   for (const AuditedRun& run : group.runs) {
-    for (const std::string& problem : run.problems)
-      flags.add(problem + (run.loss ? "" : "; it does not count"), run.file.name);
-    if (!run.repeats.empty()) flags.add(run.repeats + ": counted once", run.file.name);
+    for (AuditFlag problem : run.problems) {
+      problem.counts = run.loss.has_value();
+      add_for_file(flags, problem, run.file.name);
+    }
+    if (run.repeats) add_for_file(flags, *run.repeats, run.file.name);
   }
-  flags.append_to(group.flags);
+  group.flags.insert(group.flags.end(), flags.begin(), flags.end());
 }
 
 /// An equal final loss with an equal time to the millisecond proves nothing, but deserves attention.
@@ -56,45 +45,43 @@ void flag_equal_ends(AuditGroup& group) {
   for (const AuditedRun& run : group.runs) {
     if (!run.is_counted() || !run.train_ms) continue;
     const auto [place, is_new] = known.emplace(std::pair(*run.loss, *run.train_ms), run.file.name);
-    if (!is_new)
-      group.flags.push_back("the same final loss and training time appear twice (" + place->second + ", " +
-                            run.file.name + "): perhaps one run");
+    if (!is_new) group.flags.push_back({.kind = FlagKind::kSameEnds, .files = {place->second, run.file.name}});
   }
 }
 
 /// The loss is not that of the last planned step, or not the one called val_loss.
 void flag_judged_loss(AuditGroup& group) {
   if (group.judged_step) {
-    const std::string step = std::to_string(*group.judged_step);
-    if (group.judged_at == JudgedAt::kNamed) group.flags.push_back("judged at step " + step + ", which a README names");
-    if (group.judged_at == JudgedAt::kCommonEnd)
-      group.flags.push_back("judged at step " + step + ", where all its runs end");
+    const std::int64_t step = *group.judged_step;
+    if (group.judged_at == JudgedAt::kNamed) group.flags.push_back({.kind = FlagKind::kNamedStep, .step = step});
+    if (group.judged_at == JudgedAt::kCommonEnd) group.flags.push_back({.kind = FlagKind::kCommonEnd, .step = step});
   }
   std::vector<double> raw;
   for (const AuditedRun& run : group.runs) {
     if (run.is_counted() && run.raw_loss) raw.push_back(*run.raw_loss);
   }
   if (const Summary summary = summarise(raw); summary.mean)
-    group.flags.push_back("judged by val_ema_loss; the mean of val_loss is " + format_fixed(*summary.mean, 5));
+    group.flags.push_back({.kind = FlagKind::kAveragedLoss, .value = *summary.mean});
 }
 
 /// Texts of one script that do not change the training are pooled, and named.
 void flag_texts(AuditGroup& group) {
   if (group.scripts > 1 || group.texts < 2) return;
-  std::vector<std::string> parts;
-  for (const results::ScriptPart part : group.differing) parts.emplace_back(enum_name(part));
-  group.flags.push_back(std::to_string(group.texts) + " texts of one script, which differ in " +
-                        (parts.empty() ? "layout" : listed(parts)) + " only");
+  group.flags.push_back(
+      {.kind = FlagKind::kOneScript, .count = static_cast<std::int64_t>(group.texts), .parts = group.differing});
 }
 
 void flag_numbers(AuditGroup& group) {
-  if (group.n == 1) group.flags.emplace_back("n = 1");
-  if (group.n == 0) group.flags.emplace_back("no run with a final loss");
-  if (group.before != nullptr && group.time_over_before && *group.time_over_before >= 1) {
-    group.flags.push_back("the mean time is not below the published time of record " + group.before->id + " (" +
-                          format_significant(group.before->minutes, 4) +
-                          " min); that time is from another machine, or this is a baseline");
-  }
+  if (group.n == 1) group.flags.push_back({.kind = FlagKind::kOneRun});
+  if (group.n == 0) group.flags.push_back({.kind = FlagKind::kNoLoss});
+  if (group.before != nullptr && group.time_over_before && *group.time_over_before >= 1)
+    group.flags.push_back({.kind = FlagKind::kNoGain, .what = group.before->id, .value = group.before->minutes});
+}
+
+std::vector<std::string> step_texts(const std::set<std::int64_t>& steps) {
+  std::vector<std::string> texts;
+  for (const std::int64_t step : steps) texts.push_back(std::to_string(step));
+  return texts;
 }
 
 std::string place_of(const AuditGroup& group) {
@@ -119,17 +106,23 @@ void flag_repeats_elsewhere(std::vector<AuditGroup>& groups) {
     }
   }
   for (AuditGroup& group : groups) {
-    std::map<std::string, std::vector<std::string>> files;
+    std::map<std::string, std::vector<std::string>> files;  // by place
     for (const AuditedRun& run : group.runs) {
       for (const AuditGroup* other : holders[key_of(run)]) {
         if (other == &group) continue;
-        const std::string place = place_of(*other);
-        files[place == place_of(group) ? "appear in another group of this folder" : "appear in " + place].push_back(
-            run.file.name);
+        std::vector<std::string>& names = files[place_of(*other)];
+        if (names.empty() || names.back() != run.file.name) names.push_back(run.file.name);
       }
     }
-    for (const auto& [where, names] : files)
-      group.flags.push_back("the same runs " + where + " (" + named(names) + ")");
+    std::vector<AuditFlag> flags;
+    for (const auto& [place, names] : files) {
+      const bool is_here = place == place_of(group);
+      flags.push_back({.kind = is_here ? FlagKind::kAlsoInThisFolder : FlagKind::kAlsoElsewhere,
+                       .files = names,
+                       .what = is_here ? "" : place});
+    }
+    std::sort(flags.begin(), flags.end(), reads_before);
+    group.flags.insert(group.flags.end(), flags.begin(), flags.end());
   }
 }
 
@@ -151,12 +144,11 @@ void flag_mixes(std::vector<AuditGroup>& groups) {
   for (AuditGroup& group : groups) {
     const FolderMix& mix = folders[{group.folder, group.subdir}];
     if (mix.hardware.size() > 1) {
-      group.flags.push_back("different hardware in this folder: " + named(mix.hardware));
+      group.flags.push_back({.kind = FlagKind::kFolderHardware, .names = {mix.hardware.begin(), mix.hardware.end()}});
     }
-    if (mix.steps.size() > 1) group.flags.push_back("different numbers of steps in this folder: " + named(mix.steps));
-    if (mix.scripts.size() > 1) {
-      group.flags.push_back(std::to_string(mix.scripts.size()) + " different scripts in this folder");
-    }
+    if (mix.steps.size() > 1) group.flags.push_back({.kind = FlagKind::kFolderSteps, .names = step_texts(mix.steps)});
+    if (mix.scripts.size() > 1)
+      group.flags.push_back({.kind = FlagKind::kFolderScripts, .count = static_cast<std::int64_t>(mix.scripts.size())});
   }
 }
 
@@ -176,7 +168,8 @@ void add_flags(Audit& audit) {
   flag_mixes(audit.groups);
   flag_repeats_elsewhere(audit.groups);
   for (AuditGroup& group : audit.pooled) {
-    group.flags.insert(group.flags.begin(), std::to_string(group.scripts) + " different scripts, pooled");
+    group.flags.insert(group.flags.begin(),
+                       AuditFlag{.kind = FlagKind::kPooledScripts, .count = static_cast<std::int64_t>(group.scripts)});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/enum_names.h"
 #include "reports/audit/arms.h"
+#include "reports/audit/audit_flags.h"
 #include "reports/audit/tracks.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/t_tests.h"
@@ -56,13 +57,13 @@ struct AuditedRun {
   std::optional<double> raw_loss;     ///< val_loss there, if `loss` is val_ema_loss
   std::optional<double> train_ms;     ///< training clock there
   std::optional<double> step_ms;      ///< mean time of a step until there
-  std::vector<std::string> problems;
-  std::string content;   ///< digest of the file and the run's place in it
-  std::string numbers;   ///< digest of all validations with their times; empty if there are too few to tell runs apart
-  std::string curve;     ///< the same without the times
-  std::string repeats;   ///< which run of the group it repeats, in words; it is then not counted; else empty
-  bool is_copy = false;  ///< an earlier group of the same folder holds the same run
-  bool is_counted() const { return loss.has_value() && repeats.empty(); }
+  std::vector<AuditFlag> problems;    ///< without files
+  std::string content;                ///< digest of the file and the run's place in it
+  std::string numbers;  ///< digest of all validations with their times; empty if there are too few to tell runs apart
+  std::string curve;    ///< the same without the times
+  std::optional<AuditFlag> repeats;  ///< the run of the group that it repeats (kSameBytes, ...); it is then not counted
+  bool is_copy = false;              ///< an earlier group of the same folder holds the same run
+  bool is_counted() const { return loss.has_value() && !repeats; }
 };
 
 /// Where the final loss of a group is read.
@@ -99,8 +100,8 @@ struct AuditGroup {
   const results::PublishedRecord* record = nullptr;  ///< record that owns the folder
   const results::PublishedRecord* before = nullptr;  ///< the record before that one
   std::optional<double> time_over_before;            ///< mean time over the published time of `before`
-  std::vector<std::string> flags;                    ///< sentences
-  std::vector<std::string> run_flags;                ///< those of them about single runs and where they are judged
+  std::vector<AuditFlag> flags;
+  std::vector<AuditFlag> run_flags;  ///< those of them about single runs and where they are judged
 };
 
 /// The groups of one folder with two counted runs or more, each against each other.

@@ -37,6 +37,10 @@ AuditedRun run_in(const results::LogFile& file, const results::SpeedrunLog& log,
   return item;
 }
 
+void add_problems(AuditedRun& item, const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) item.problems.push_back({.kind = FlagKind::kLogProblem, .what = problem});
+}
+
 void add_curve_digests(AuditedRun& item) {
   core::Digest numbers;
   core::Digest curve;
@@ -56,14 +60,14 @@ void add_curve_digests(AuditedRun& item) {
 void mark_repeats(std::vector<AuditedRun>& runs) {
   std::map<std::string, std::string> known;
   for (AuditedRun& run : runs) {
-    const auto repeats = [&](const std::string& key, const char* how) {
-      if (key.empty() || !run.repeats.empty()) return;
+    const auto repeats = [&](const std::string& key, FlagKind how) {
+      if (key.empty() || run.repeats) return;
       const auto [place, is_new] = known.emplace(key, run.file.name);
-      if (!is_new) run.repeats = std::string(how) + place->second;
+      if (!is_new) run.repeats = AuditFlag{.kind = how, .what = place->second};
     };
-    repeats(run.content, "is byte for byte ");
-    repeats(run.numbers.empty() ? "" : "numbers " + run.numbers, "holds the same losses and times as ");
-    repeats(run.curve.empty() ? "" : "curve " + run.curve, "holds the same loss at every validation as ");
+    repeats(run.content, FlagKind::kSameBytes);
+    repeats(run.numbers.empty() ? "" : "numbers " + run.numbers, FlagKind::kSameNumbers);
+    repeats(run.curve.empty() ? "" : "curve " + run.curve, FlagKind::kSameCurve);
   }
 }
 
@@ -115,7 +119,7 @@ void choose_step(AuditGroup& group, const AuditOptions& options, const std::vect
 /// The validation that counts; a reason is added to the run's problems if there is none.
 std::optional<LoggedValidation> judged_validation(AuditedRun& run, const AuditGroup& group) {
   if (!group.judged_step) {
-    if (!run.early_end.empty()) run.problems.push_back("cut short: " + run.early_end);
+    if (!run.early_end.empty()) run.problems.push_back({.kind = FlagKind::kCutShort, .what = run.early_end});
     return run.final_validation;
   }
   const std::int64_t step = *group.judged_step;
@@ -124,7 +128,7 @@ std::optional<LoggedValidation> judged_validation(AuditedRun& run, const AuditGr
   }
   if (run.validations.empty()) return std::nullopt;
   const bool is_cut = run.validations.back().step < step;
-  run.problems.push_back((is_cut ? "cut short: " : "") + std::string("no validation at step ") + std::to_string(step));
+  run.problems.push_back({.kind = is_cut ? FlagKind::kEndsBeforeStep : FlagKind::kLacksStep, .step = step});
   return std::nullopt;
 }
 
@@ -223,7 +227,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
   if (index < log.runs.size()) {
     const SpeedrunRun& run = log.runs[index];
     item.planned_steps = run.planned_steps;
-    item.problems = run.problems;
+    add_problems(item, run.problems);
     item.validations = run.validations;
     item.final_validation = run.final_validation();
     item.early_end = run.early_end();
@@ -231,7 +235,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
     if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
     if (run.validations.size() >= kMinCurve) add_curve_digests(item);
   }
-  item.problems.insert(item.problems.end(), log.problems.begin(), log.problems.end());
+  add_problems(item, log.problems);
   return item;
 }
 

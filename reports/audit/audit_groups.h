@@ -8,9 +8,6 @@
 
 namespace nanobench::reports {
 
-/// Files that a sentence names; further ones are counted.
-inline constexpr std::size_t kNamesShown = 3;
-
 /// The run `index` of a log; its loss is not read yet. A log with a script and without a step gives a run too: it
 /// belongs to its folder, but holds no evidence.
 AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog& log, std::size_t index);

@@ -60,7 +60,7 @@ GroupReview review_of(const AuditGroup& group, const AuditOptions& options) {
   review.time_interval = interval_of_mean(counted_values(group, &AuditedRun::train_ms));
   for (const AuditedRun& run : group.runs) {
     if (!run.loss) ++review.unfinished;
-    if (!run.repeats.empty()) ++review.repeated;
+    if (run.repeats) ++review.repeated;
   }
   review.rule_runs = runs_for_rule(group, options);
   if (group.record == nullptr || group.before == nullptr) return review;

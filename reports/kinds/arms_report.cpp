@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "reports/audit/arms.h"
+#include "reports/audit/audit_text.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/arm_cells.h"
 #include "reports/kinds/kinds.h"
@@ -276,7 +277,7 @@ Document arms_report(const ArmComparison& comparison, bool has_charts) {
   document.warnings = comparison.problems;
   for (std::string& warning : mix_warnings(comparison)) document.warnings.push_back(std::move(warning));
   for (const LogArm& arm : comparison.arms) {
-    for (const std::string& flag : arm.flags) document.warnings.push_back(arm.name + ": " + flag);
+    for (const AuditFlag& flag : arm.flags) document.warnings.push_back(arm.name + ": " + text_of(flag));
   }
   document.reading = {
       "difference: mean of the arm less mean of the control. Holm p: Welch's two-sided p, adjusted over the arms of "

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "reports/audit/audit.h"
+#include "reports/audit/audit_text.h"
 #include "reports/charts/charts.h"
 #include "reports/kinds/arm_cells.h"
 #include "reports/kinds/audit_review.h"
@@ -54,7 +55,8 @@ TableCell before_cell(const AuditGroup& group) {
 }
 
 TableCell flags_cell(const AuditGroup& group) {
-  return value_cell(group.flags.empty() ? "-" : joined(group.flags, "; "), group.flags);
+  const std::vector<std::string> texts = texts_of(group.flags);
+  return value_cell(texts.empty() ? "-" : joined(texts, "; "), texts);
 }
 
 std::vector<Column> group_columns() {
@@ -119,7 +121,7 @@ Table runs_table(const Audit& audit) {
   for (const AuditGroup& group : audit.groups) {
     for (const AuditedRun& run : group.runs) {
       TableCell counted = yes_no_cell(run.is_counted());
-      counted.detail = run.repeats;
+      if (run.repeats) counted.detail = repeat_text(*run.repeats);
       table.rows.push_back({text_cell(group.folder), text_cell(group.subdir), text_cell(run.file.name),
                             count_cell(static_cast<std::int64_t>(run.index) + 1), count_cell(run.planned_steps),
                             script_cell(group), fixed_cell(run.loss, 5), fixed_cell(run.train_ms, 0),

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/audit/arm_runs.h"
+#include "reports/audit/audit_text.h"
 #include "tools/cli/quantity.h"
 
 namespace nanobench::tools {
@@ -130,8 +131,9 @@ reports::ArmComparison compare_logs(const std::vector<std::string>& paths, const
   std::vector<reports::LogArm> arms = reports::arms_of_audits(audits);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (!arms[i].losses.empty()) continue;
-    throw Error(ErrorCode::kNotFound, places[i].path + " holds no run with a final loss" +
-                                          (arms[i].flags.empty() ? "" : ": " + joined(arms[i].flags, "; ")));
+    throw Error(ErrorCode::kNotFound,
+                places[i].path + " holds no run with a final loss" +
+                    (arms[i].flags.empty() ? "" : ": " + joined(reports::texts_of(arms[i].flags), "; ")));
   }
   const reports::TrackRule rule = audits[first].audit.groups.front().rule;
   reports::ArmComparison comparison = reports::compare_arms(std::move(arms), first, rule);

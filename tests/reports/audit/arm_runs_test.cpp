@@ -28,9 +28,13 @@ NamedAudit arm_of(const std::string& name, const std::vector<std::string>& logs)
   return {.name = name, .audit = auditor.finish()};
 }
 
-bool has_flag(const LogArm& arm, const std::string& part) {
-  return std::any_of(arm.flags.begin(), arm.flags.end(),
-                     [&](const std::string& flag) { return flag.find(part) != std::string::npos; });
+bool has_flag(const LogArm& arm, const AuditFlag& flag) {
+  return std::find(arm.flags.begin(), arm.flags.end(), flag) != arm.flags.end();
+}
+
+/// What reading the log finds odd about it, in the words of the reader.
+std::string problem_of(const std::string& log) {
+  return results::read_speedrun_log(log).runs.front().problems.front();
 }
 
 TEST(ArmRuns, AnArmHoldsItsRunsWithClocksAndCurves) {
@@ -49,7 +53,7 @@ TEST(ArmRuns, AnArmHoldsItsRunsWithClocksAndCurves) {
   EXPECT_EQ(arm.curves[1].name, "run1.txt");
   ASSERT_EQ(arm.curves[1].points.size(), 3U);
   EXPECT_EQ(arm.curves[1].points[1].clock_s, 0.2);
-  EXPECT_TRUE(arm.flags.empty()) << arm.flags.front();
+  EXPECT_EQ(arm.flags, std::vector<AuditFlag>());
 }
 
 TEST(ArmRuns, OneLengthCountsAndTheOthersAreNamed) {
@@ -59,8 +63,11 @@ TEST(ArmRuns, OneLengthCountsAndTheOthersAreNamed) {
   EXPECT_EQ(arm.steps, std::vector<std::int64_t>{8}) << "of two lengths with two runs each, the longer";
   EXPECT_EQ(arm.losses, (std::vector{3.1001, 3.1002}));
   EXPECT_EQ(arm.logs, 5U);
-  EXPECT_TRUE(has_flag(arm, "2 runs of 4 steps are left out, because 2 of 8 steps count here (run0.txt, run1.txt)"));
-  EXPECT_TRUE(has_flag(arm, "1 run of 9 steps is left out"));
+  EXPECT_TRUE(has_flag(
+      arm,
+      {.kind = FlagKind::kOtherLength, .files = {"run0.txt", "run1.txt"}, .step = 4, .usual_step = 8, .count = 2}));
+  EXPECT_TRUE(
+      has_flag(arm, {.kind = FlagKind::kOtherLength, .files = {"run2.txt"}, .step = 9, .usual_step = 8, .count = 2}));
 }
 
 TEST(ArmRuns, ARunCountsInTheFirstArmThatHoldsIt) {
@@ -72,22 +79,25 @@ TEST(ArmRuns, ARunCountsInTheFirstArmThatHoldsIt) {
                                                               arm_of("c", {log_of("3.2780", 2, 4, "350")})});
   EXPECT_EQ(arms[0].losses.size(), 2U);
   EXPECT_EQ(arms[1].losses, std::vector{3.2760});
-  EXPECT_TRUE(has_flag(arms[1], "a holds the same runs, which count only there (run0.txt, run1.txt)"));
+  EXPECT_TRUE(has_flag(arms[1], {.kind = FlagKind::kHeldElsewhere, .files = {"run0.txt", "run1.txt"}, .what = "a"}));
   EXPECT_EQ(arms[2].losses, std::vector{3.2780}) << "with another time it is another run";
-  EXPECT_FALSE(has_flag(arms[0], "holds the same"));
+  EXPECT_EQ(arms[0].flags, std::vector<AuditFlag>());
 }
 
 TEST(ArmRuns, UnfinishedRunsDoNotCount) {
   const std::string whole = log_of("3.2771", 1);
   const std::string cut = log_of("3.2790", 2);
-  const LogArm arm =
-      arms_of_audits(std::vector{arm_of("a", {whole, cut.substr(0, cut.find("step:4/4")), log_of("nan", 3), "a note"})})
-          .front();
+  const std::string end = cut.substr(0, cut.find("step:4/4")), odd = log_of("nan", 3);
+  const LogArm arm = arms_of_audits(std::vector{arm_of("a", {whole, end, odd, "a note"})}).front();
   EXPECT_EQ(arm.losses, std::vector{3.2771});
   EXPECT_EQ(arm.logs, 3U);
-  EXPECT_TRUE(has_flag(arm, "cut short: the last validation is at step 2 of 4; it does not count (run1.txt)"));
-  EXPECT_TRUE(has_flag(arm, "(run2.txt)"));
-  EXPECT_TRUE(has_flag(arm, "1 file holds no line of a trainer"));
+  const results::SpeedrunRun read = results::read_speedrun_log(end).runs.front();
+  ASSERT_EQ(read.validations.back().step, 2);
+  EXPECT_TRUE(
+      has_flag(arm, {.kind = FlagKind::kCutShort, .files = {"run1.txt"}, .what = read.early_end(), .counts = false}));
+  EXPECT_TRUE(
+      has_flag(arm, {.kind = FlagKind::kLogProblem, .files = {"run2.txt"}, .what = problem_of(odd), .counts = false}));
+  EXPECT_TRUE(has_flag(arm, {.kind = FlagKind::kOtherFiles, .count = 1}));
 }
 
 TEST(ArmRuns, AnArmOnSeveralMachinesHasNoHardwareToCompareTimesOn) {
@@ -97,7 +107,8 @@ TEST(ArmRuns, AnArmOnSeveralMachinesHasNoHardwareToCompareTimesOn) {
   const LogArm arm = arms_of_audits(std::vector{arm_of("a", {log_of("3.2771", 1), other})}).front();
   EXPECT_EQ(arm.losses.size(), 2U);
   EXPECT_EQ(arm.hardware, "");
-  EXPECT_TRUE(has_flag(arm, "its runs are from different hardware"));
+  EXPECT_TRUE(has_flag(
+      arm, {.kind = FlagKind::kArmHardware, .names = {"8x NVIDIA H100 80GB HBM3", "8x NVIDIA H200 80GB HBM3"}}));
 }
 
 }  // namespace

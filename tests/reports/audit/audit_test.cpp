@@ -20,6 +20,14 @@ results::LogFile file_in(const std::string& folder, const std::string& name, con
   return {.path = folder + "/" + name, .folder = folder, .subdir = subdir, .name = name};
 }
 
+/// The text of a run of `plan` steps that ends at `last`; its curve is its own.
+std::string run_of(int curve, std::int64_t last, std::int64_t plan, const std::string& fields) {
+  const std::string of = "/" + std::to_string(plan);
+  return "step:0" + of + " val_loss:10." + std::to_string(1000 + curve) + " train_time:0ms step_avg:nanms\n" +
+         "step:5" + of + " val_loss:4.5 train_time:500ms step_avg:1.00ms\n" + "step:" + std::to_string(last) + of +
+         " " + fields + " train_time:1000ms step_avg:1.00ms\n";
+}
+
 class AuditTest : public testing::Test {
  protected:
   void add(const std::string& text, const std::string& folder = "logs", const std::string& subdir = "") {
@@ -33,9 +41,20 @@ class AuditTest : public testing::Test {
     steps += "step:3/3 val_loss:" + std::to_string(loss) + " train_time:" + std::to_string(ms) + "ms step_avg:1.00ms\n";
     add(results::log_text(steps, script), folder);
   }
-  static bool has_flag(const AuditGroup& group, const std::string& part) {
+  static bool has_flag(const AuditGroup& group, const AuditFlag& flag) {
+    return std::find(group.flags.begin(), group.flags.end(), flag) != group.flags.end();
+  }
+  static bool has_kind(const AuditGroup& group, FlagKind kind) {
     return std::any_of(group.flags.begin(), group.flags.end(),
-                       [&](const std::string& flag) { return flag.find(part) != std::string::npos; });
+                       [&](const AuditFlag& flag) { return flag.kind == kind; });
+  }
+  /// What reading the log says of its last run, or of the file.
+  static AuditFlag problem_of(const std::string& log, const std::string& file) {
+    const results::SpeedrunLog read = results::read_speedrun_log(log);
+    return {.kind = FlagKind::kLogProblem,
+            .files = {file},
+            .what = read.runs.empty() ? read.problems.front() : read.runs.back().problems.front(),
+            .counts = false};
   }
   Auditor auditor_{AuditOptions{}};
   int count_ = 0;
@@ -54,7 +73,7 @@ TEST_F(AuditTest, TestsTheMeanAgainstTheTarget) {
   EXPECT_TRUE(group.z->passes);
   EXPECT_EQ(group.verdict, AuditVerdict::kMeets);
   EXPECT_EQ(audit.verdict(), AuditVerdict::kMeets);
-  EXPECT_TRUE(group.flags.empty()) << group.flags.front();
+  EXPECT_EQ(group.flags, std::vector<AuditFlag>());
 }
 
 TEST_F(AuditTest, AMeanBelowTheTargetIsNotEnough) {
@@ -71,7 +90,7 @@ TEST_F(AuditTest, OneRunOrNoSpreadProvesNothing) {
   const Audit audit = auditor_.finish();
   ASSERT_EQ(audit.groups.size(), 2U);
   for (const AuditGroup& group : audit.groups) EXPECT_EQ(group.verdict, AuditVerdict::kInconclusive);
-  EXPECT_TRUE(has_flag(audit.groups[0], "n = 1"));
+  EXPECT_TRUE(has_flag(audit.groups[0], {.kind = FlagKind::kOneRun}));
   EXPECT_FALSE(audit.groups[0].loss.sd);
   EXPECT_EQ(audit.verdict(), AuditVerdict::kInconclusive);
   EXPECT_EQ(Auditor({}).finish().verdict(), AuditVerdict::kInconclusive) << "no log at all";
@@ -94,8 +113,9 @@ TEST_F(AuditTest, ScriptsStepsAndHardwareAreGroupsOfTheirOwn) {
   const Audit audit = auditor_.finish();
   ASSERT_EQ(audit.groups.size(), 3U);
   for (const AuditGroup& group : audit.groups) {
-    EXPECT_TRUE(has_flag(group, "different hardware in this folder: 4x NVIDIA H100 80GB HBM3, 8x"));
-    EXPECT_TRUE(has_flag(group, "2 different scripts"));
+    EXPECT_TRUE(has_flag(
+        group, {.kind = FlagKind::kFolderHardware, .names = {"4x NVIDIA H100 80GB HBM3", "8x NVIDIA H100 80GB HBM3"}}));
+    EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kFolderScripts, .count = 2}));
   }
   ASSERT_EQ(audit.pooled.size(), 1U) << "the two scripts on eight GPUs";
   EXPECT_EQ(audit.pooled.front().n, 2);
@@ -118,29 +138,49 @@ TEST_F(AuditTest, RepeatedRunsCountOnce) {
   const AuditGroup& group = audit.groups.back();
   EXPECT_EQ(group.runs.size(), 6U);
   EXPECT_EQ(group.n, 3);
-  EXPECT_TRUE(has_flag(group, "is byte for byte run3.txt: counted once (run4.txt)"));
-  EXPECT_TRUE(has_flag(group, "holds the same losses and times as run3.txt: counted once (run5.txt)"));
-  EXPECT_TRUE(has_flag(group, "holds the same loss at every validation as run3.txt: counted once (run6.txt)"));
-  EXPECT_TRUE(has_flag(group, "the same runs appear in elsewhere"));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kSameBytes, .files = {"run4.txt"}, .what = "run3.txt"}));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kSameNumbers, .files = {"run5.txt"}, .what = "run3.txt"}));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kSameCurve, .files = {"run6.txt"}, .what = "run3.txt"}));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kAlsoElsewhere,
+                               .files = {"run3.txt", "run4.txt", "run5.txt", "run6.txt"},
+                               .what = "elsewhere"}));
+}
+
+TEST_F(AuditTest, AFileIsNamedOnceHoweverManyGroupsHoldItsRun) {
+  const std::string steps = run_of(1, 9, 9, "val_loss:3.27");
+  add(results::log_text(steps), "here");
+  add(results::log_text(steps, "one"), "there");
+  add(results::log_text(steps, "two"), "there");
+  const Audit audit = auditor_.finish();
+  ASSERT_EQ(audit.groups.size(), 3U) << "two groups of one folder hold the run";
+  EXPECT_TRUE(has_flag(audit.groups[0], {.kind = FlagKind::kAlsoElsewhere, .files = {"run1.txt"}, .what = "there"}));
+  EXPECT_TRUE(
+      has_flag(audit.groups[1],
+               {.kind = FlagKind::kAlsoElsewhere, .files = {audit.groups[1].runs.front().file.name}, .what = "here"}));
+  EXPECT_TRUE(has_kind(audit.groups[1], FlagKind::kAlsoInThisFolder));
 }
 
 TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
   add_run(3.277);
   add_run(3.278);
   const std::string text = results::log_text();
-  add(text.substr(0, text.find("step:3/3 val_loss")));
-  add(results::log_text(results::steps_text("nan")));
-  add(text.substr(0, text.find("step:0/3")));
+  const std::string cut = text.substr(0, text.find("step:3/3 val_loss"));
+  const std::string odd = results::log_text(results::steps_text("nan"));
+  const std::string script = text.substr(0, text.find("step:0/3"));
+  for (const std::string& log : {cut, odd, script}) add(log);
   add("nothing of a trainer");
   const Audit audit = auditor_.finish();
   EXPECT_EQ(audit.other_files, 1U);
   ASSERT_EQ(audit.groups.size(), 2U);
   EXPECT_EQ(audit.groups[0].n, 0);
-  EXPECT_TRUE(has_flag(audit.groups[0], "a script without any step"));
+  EXPECT_TRUE(has_flag(audit.groups[0], problem_of(script, "run5.txt")));
   EXPECT_EQ(audit.groups[1].n, 2);
+  const results::SpeedrunRun read = results::read_speedrun_log(cut).runs.front();
+  EXPECT_EQ(read.validations.back().step, 0);
   EXPECT_TRUE(
-      has_flag(audit.groups[1], "cut short: the last validation is at step 0 of 3; it does not count (run3.txt)"));
-  EXPECT_TRUE(has_flag(audit.groups[1], "the last validation loss is not finite; it does not count (run4.txt)"));
+      has_flag(audit.groups[1],
+               {.kind = FlagKind::kCutShort, .files = {"run3.txt"}, .what = read.early_end(), .counts = false}));
+  EXPECT_TRUE(has_flag(audit.groups[1], problem_of(odd, "run4.txt")));
 }
 
 TEST_F(AuditTest, ComparesTheTimeWithTheRecordBefore) {
@@ -153,8 +193,9 @@ TEST_F(AuditTest, ComparesTheTimeWithTheRecordBefore) {
   ASSERT_NE(fast.before, nullptr);
   EXPECT_EQ(fast.before->id, "34");
   EXPECT_NEAR(*fast.time_over_before, 151.5 / (2.547 * 60), 1e-9);
-  EXPECT_FALSE(has_flag(fast, "published time"));
-  EXPECT_TRUE(has_flag(slow, "the mean time is not below the published time of record 33"));
+  EXPECT_FALSE(has_kind(fast, FlagKind::kNoGain));
+  ASSERT_EQ(slow.before->id, "33");
+  EXPECT_TRUE(has_flag(slow, {.kind = FlagKind::kNoGain, .what = "33", .value = slow.before->minutes}));
 }
 
 TEST_F(AuditTest, TheReportHoldsEveryNumberAndNoNan) {
@@ -181,14 +222,6 @@ TEST_F(AuditTest, TheReportHoldsEveryNumberAndNoNan) {
   EXPECT_EQ(render_markdown(document).find("invalid"), std::string::npos);
 }
 
-/// The text of a run of `plan` steps that ends at `last`; its curve is its own.
-std::string run_of(int curve, std::int64_t last, std::int64_t plan, const std::string& fields) {
-  const std::string of = "/" + std::to_string(plan);
-  return "step:0" + of + " val_loss:10." + std::to_string(1000 + curve) + " train_time:0ms step_avg:nanms\n" +
-         "step:5" + of + " val_loss:4.5 train_time:500ms step_avg:1.00ms\n" + "step:" + std::to_string(last) + of +
-         " " + fields + " train_time:1000ms step_avg:1.00ms\n";
-}
-
 TEST_F(AuditTest, ScriptsThatDifferInRunNamesAndSeedsAreOne) {
   const double losses[] = {3.2771, 3.2780, 3.2776};
   for (int i = 0; i < 3; ++i) {
@@ -202,7 +235,7 @@ TEST_F(AuditTest, ScriptsThatDifferInRunNamesAndSeedsAreOne) {
   EXPECT_EQ(group.n, 3);
   EXPECT_EQ(group.texts, 3U);
   EXPECT_EQ(group.differing, (std::vector{results::ScriptPart::kRunNames, results::ScriptPart::kSeeds}));
-  EXPECT_FALSE(group.flags.empty());
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kOneScript, .count = 3, .parts = group.differing}));
   EXPECT_TRUE(audit.pooled.empty());
 }
 
@@ -234,7 +267,8 @@ TEST_F(AuditTest, TheStepThatAReadmeNamesCounts) {
   EXPECT_EQ(group.n, 2);
   EXPECT_EQ(group.loss.mean, 4.5);
   EXPECT_EQ(group.train_ms.mean, 500.0);
-  EXPECT_TRUE(has_flag(group, "cut short: no validation at step 5; it does not count (run3.txt)"));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kEndsBeforeStep, .files = {"run3.txt"}, .step = 5, .counts = false}));
+  EXPECT_TRUE(has_flag(group, {.kind = FlagKind::kNamedStep, .step = 5}));
 }
 
 TEST_F(AuditTest, RunsThatAllEndAtOneStepAreNotCutShort) {
@@ -246,10 +280,11 @@ TEST_F(AuditTest, RunsThatAllEndAtOneStepAreNotCutShort) {
   EXPECT_EQ(audit.groups[0].judged_at, JudgedAt::kCommonEnd);
   EXPECT_EQ(audit.groups[0].judged_step, 8);
   EXPECT_EQ(audit.groups[0].n, 2);
-  EXPECT_FALSE(has_flag(audit.groups[0], "cut short"));
+  EXPECT_FALSE(has_kind(audit.groups[0], FlagKind::kCutShort) || has_kind(audit.groups[0], FlagKind::kEndsBeforeStep));
+  EXPECT_TRUE(has_flag(audit.groups[0], {.kind = FlagKind::kCommonEnd, .step = 8}));
   for (const std::size_t i : {1U, 2U}) {
     EXPECT_EQ(audit.groups[i].n, 0);
-    EXPECT_TRUE(has_flag(audit.groups[i], "cut short")) << i;
+    EXPECT_TRUE(has_kind(audit.groups[i], FlagKind::kCutShort)) << i;
   }
 }
 
@@ -267,7 +302,7 @@ TEST_F(AuditTest, TheLossOfAveragedWeightsCountsWhereItIsPrinted) {
   const AuditedRun& run = audit.groups.front().runs.front();
   EXPECT_EQ(run.loss, 3.2783);
   EXPECT_EQ(run.raw_loss, 3.2824);
-  EXPECT_TRUE(has_flag(audit.groups.front(), "3.28240"));
+  EXPECT_TRUE(has_flag(audit.groups.front(), {.kind = FlagKind::kAveragedLoss, .value = 3.2824}));
 }
 
 TEST_F(AuditTest, BothFoldersOfADuplicateAreNamed) {
@@ -275,8 +310,10 @@ TEST_F(AuditTest, BothFoldersOfADuplicateAreNamed) {
   add(text, "2025-05-09_A");
   add(text, "2025-09-05_B");
   const Audit audit = auditor_.finish();
-  EXPECT_TRUE(has_flag(audit.groups[0], "2025-09-05_B"));
-  EXPECT_TRUE(has_flag(audit.groups[1], "2025-05-09_A"));
+  EXPECT_TRUE(
+      has_flag(audit.groups[0], {.kind = FlagKind::kAlsoElsewhere, .files = {"run1.txt"}, .what = "2025-09-05_B"}));
+  EXPECT_TRUE(
+      has_flag(audit.groups[1], {.kind = FlagKind::kAlsoElsewhere, .files = {"run2.txt"}, .what = "2025-05-09_A"}));
 }
 
 TEST_F(AuditTest, AFolderWithOnlyAReadmeIsNoEvidence) {
