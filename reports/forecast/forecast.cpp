@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/text.h"
 #include "reports/effects/effects.h"
 #include "reports/stats/plan_model.h"
 #include "reports/stats/power.h"
@@ -60,13 +59,13 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
                       const DetectionRules& rules, const std::optional<double>& asked) {
   Detectable result{.is_bound = noise.is_bound};
   if (!noise.spread) {
-    result.reason = noise.source;
+    result.undetectable = Undetectable{Undetectable::Kind::kNoNoise};
     return result;
   }
   const double sd = contrast_sd(contrast, noise.spread->sd);
   result.sd = sd;
   if (!(sd > 0.0)) {
-    result.reason = "the stored runs of one seed do not differ";
+    result.undetectable = Undetectable{Undetectable::Kind::kEqualRuns};
     return result;
   }
   const PowerSettings alone{.alpha = rules.alpha};
@@ -76,13 +75,12 @@ Detectable detectable(const results::PlanContrast& contrast, const NoiseFigure& 
     result.seeds = permitted(required_runs(*asked, error, rules.power, alone, kMaxSeeds));
     result.seeds_among_all = permitted(required_runs(*asked, error, rules.power, among_all, kMaxSeeds));
     if (!result.seeds || !result.seeds_among_all)
-      result.reason = "more than " + format_count(kMaxSeeds) + " seeds would be needed";
+      result.undetectable = Undetectable{Undetectable::Kind::kManySeeds, kMaxSeeds};
     return result;
   }
   const std::optional<PlannedError> error = error_of(sd, plan);
   if (!error) {
-    result.reason = std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed gives" : " seeds give") +
-                    " no verdict: --seeds " + std::to_string(kVerdictSeeds) + " or more";
+    result.undetectable = Undetectable{Undetectable::Kind::kFewSeeds, plan.seeds};
     return result;
   }
   result.effect = minimum_detectable_effect(*error, rules.power, alone);

@@ -31,6 +31,20 @@ struct DetectionRules {
 /// Throws Error{kInvalidArgument} for settings out of range, named like the command's options.
 void check_rules(const DetectionRules& rules);
 
+/// Why an effect has no number.
+struct Undetectable {
+  enum class Kind {
+    kNoNoise,    ///< the spread is not known
+    kEqualRuns,  ///< the stored runs of one seed do not differ
+    kFewSeeds,   ///< `seeds`, those of the plan, give no verdict
+    kManySeeds,  ///< more than `seeds` would be needed
+  };
+  Kind kind = Kind::kNoNoise;
+  int seeds = 0;
+
+  bool operator==(const Undetectable&) const = default;
+};
+
 /// One metric of one contrast.
 struct Detectable {
   std::optional<double> sd;                ///< spread of the effect from one seed
@@ -39,7 +53,7 @@ struct Detectable {
   std::optional<double> effect_among_all;  ///< the same when it is the only effect among all tests (Holm)
   std::optional<int> seeds;                ///< needed for the requested effect; at least kVerdictSeeds, like the next
   std::optional<int> seeds_among_all;
-  std::string reason;  ///< why a member is absent
+  std::optional<Undetectable> undetectable;  ///< why a member is absent
 };
 
 /// The properties of a plan that affect detection.

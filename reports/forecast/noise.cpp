@@ -12,8 +12,6 @@
 namespace nanobench::reports {
 namespace {
 
-constexpr const char* kNoNoise = "unknown: no replicated runs of this scale, engine and machine are stored";
-
 /// 0 if the sum of squares is mere rounding.
 Spread spread_of(double squares, double df, double magnitude) {
   const double sd = std::sqrt(squares / df);
@@ -107,22 +105,24 @@ class NoiseReader {
       if (stored.suite != suite_) continue;
       if (const auto spread = spread_within_seeds(values_of(stored, seen).losses)) spreads.push_back(*spread);
     }
-    return {.spread = pooled(spreads), .is_bound = false, .source = "stored runs of this suite, seed by seed"};
+    return {.spread = pooled(spreads), .is_bound = false, .source = NoiseSource::kSuite};
   }
 
   void read_a_a(const results::PlanRecord& stored, Noise& noise) const {
     std::set<std::int64_t> seen;
     const StoredPlanValues values = values_of(stored, seen);
     if (values.losses.empty() || !is_complete(stored, values)) return;
-    const std::string source = "plan " + std::to_string(stored.id) + ", one configuration against itself (a_a)";
     // Only the first arm: other arms' runs of the same seeds may give the same numbers.
     if (!noise.loss.spread) {
       noise.loss = {.spread = spread_over_seeds(std::span(values.losses).first(1)),
                     .is_bound = true,
-                    .source = source + ", over seeds"};
+                    .source = NoiseSource::kSelfComparison,
+                    .plan_id = stored.id};
     }
     if (!noise.log_time.spread && values.log_times.size() == 1)
-      noise.log_time = {.spread = spread_within_seeds(values.log_times.begin()->second), .source = source};
+      noise.log_time = {.spread = spread_within_seeds(values.log_times.begin()->second),
+                        .source = NoiseSource::kSelfComparison,
+                        .plan_id = stored.id};
   }
 
   NoiseFigure pooled_loss() const {
@@ -131,8 +131,8 @@ class NoiseReader {
     for (const results::PlanRecord& stored : plans_) {
       if (const auto spread = spread_over_seeds(values_of(stored, seen).losses)) spreads.push_back(*spread);
     }
-    if (spreads.empty()) return {.spread = std::nullopt, .is_bound = false, .source = kNoNoise};
-    return {.spread = pooled(spreads), .is_bound = true, .source = "all stored runs of this scale, over seeds"};
+    if (spreads.empty()) return {};
+    return {.spread = pooled(spreads), .is_bound = true, .source = NoiseSource::kAllRuns};
   }
 
   NoiseFigure pooled_log_time() const {
@@ -143,8 +143,8 @@ class NoiseReader {
         if (const auto spread = spread_within_seeds(times)) spreads.push_back(*spread);
       }
     }
-    if (spreads.empty()) return {.spread = std::nullopt, .is_bound = false, .source = kNoNoise};
-    return {.spread = pooled(spreads), .is_bound = false, .source = "all stored plans of this scale, seed by seed"};
+    if (spreads.empty()) return {};
+    return {.spread = pooled(spreads), .is_bound = false, .source = NoiseSource::kAllPlans};
   }
 
   const results::Store& store_;
@@ -201,7 +201,7 @@ std::optional<Spread> pooled(std::span<const Spread> spreads) {
 }
 
 Noise read_noise(const results::Store* store, const suites::Plan& plan) {
-  if (store == nullptr) return {.loss = {.source = kNoNoise}, .log_time = {.source = kNoNoise}};
+  if (store == nullptr) return {};
   return NoiseReader(*store, plan).read();
 }
 

@@ -5,9 +5,9 @@
 /// other on one machine. The seed's part therefore cancels in a contrast of cells, and its error is that of the rest.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "reports/stats/summary.h"
 #include "results/store.h"
@@ -32,11 +32,21 @@ std::optional<Spread> spread_within_seeds(std::span<const BySeed> cells);
 /// One spread from several, each weighted by its degrees of freedom.
 std::optional<Spread> pooled(std::span<const Spread> spreads);
 
+/// Where a spread is known from.
+enum class NoiseSource {
+  kNone,            ///< no replicated runs are stored
+  kSuite,           ///< stored runs of the suite, seed by seed
+  kSelfComparison,  ///< the a_a plan `plan_id`
+  kAllRuns,         ///< all stored runs of the scale, over seeds
+  kAllPlans,        ///< all stored plans of the scale, seed by seed
+};
+
 /// The spread of one run: a contrast with coefficients c has the variance sum(c^2) * sd^2 in each seed.
 struct NoiseFigure {
   std::optional<Spread> spread;
   bool is_bound = false;  ///< includes the seed's own part: a contrast's error is at most this
-  std::string source;     ///< in words: where it comes from, or why there is none
+  NoiseSource source = NoiseSource::kNone;
+  std::int64_t plan_id = 0;  ///< for kSelfComparison
 };
 
 struct Noise {

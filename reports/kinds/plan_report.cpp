@@ -4,6 +4,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
+#include "reports/forecast/detection_text.h"
 #include "reports/forecast/forecast.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
@@ -133,11 +134,11 @@ Table cells_of(const Forecast& forecast) {
 }
 
 TableCell noise_cell(const NoiseFigure& noise, const std::string& text) {
-  if (!noise.spread) return value_cell(noise.source, nullptr);
+  const std::string source = source_text(noise);
+  if (!noise.spread) return value_cell(source, nullptr);
   return value_cell(
-      text,
-      {{"sd", noise.spread->sd}, {"df", noise.spread->df}, {"is_bound", noise.is_bound}, {"source", noise.source}},
-      "(" + noise.source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)");
+      text, {{"sd", noise.spread->sd}, {"df", noise.spread->df}, {"is_bound", noise.is_bound}, {"source", source}},
+      "(" + source + "; " + format_count(std::llround(noise.spread->df)) + " degrees of freedom)");
 }
 
 TableCell effect_cell(const Detectable& metric, const NoiseFigure& noise, bool is_asked, bool is_time) {
@@ -188,14 +189,14 @@ Table effects_of(const Forecast& forecast) {
 /// Why numbers are missing even though the noise is known; each reason once.
 std::vector<std::string> reasons_of(const Forecast& forecast) {
   std::vector<std::string> reasons;
-  const auto add = [&](const char* metric, const std::string& reason, const NoiseFigure& noise) {
-    if (reason.empty() || !noise.spread) return;
-    const std::string text = std::string(metric) + ": " + reason + ".";
+  const auto add = [&](const char* metric, const std::optional<Undetectable>& why, const NoiseFigure& noise) {
+    if (!why || !noise.spread) return;
+    const std::string text = std::string(metric) + ": " + text_of(*why, noise) + ".";
     if (std::find(reasons.begin(), reasons.end(), text) == reasons.end()) reasons.push_back(text);
   };
   for (const EffectForecast& effect : forecast.effects) {
-    add("Val loss", effect.loss.reason, forecast.noise.loss);
-    add("Step time", effect.time.reason, forecast.noise.log_time);
+    add("Val loss", effect.loss.undetectable, forecast.noise.loss);
+    add("Step time", effect.time.undetectable, forecast.noise.log_time);
   }
   return reasons;
 }

@@ -28,7 +28,7 @@ results::PlanContrast main_effect() {
 }
 
 NoiseFigure noise(double sd = kNoiseSd) {
-  return {.spread = Spread{.sd = sd, .df = 20}, .is_bound = false, .source = "a test"};
+  return {.spread = Spread{.sd = sd, .df = 20}, .is_bound = false, .source = NoiseSource::kSuite};
 }
 
 /// How often the t test over seeds finds `effect` when cells are cell + seed + rest.
@@ -101,20 +101,21 @@ TEST(Detectable, NumbersAreRoundedToWhatTheirSpreadKnows) {
 }
 
 TEST(Detectable, WhatIsUnknownHasAReasonAndNoNumber) {
-  const NoiseFigure none{.spread = std::nullopt, .is_bound = false, .source = "unknown: nothing stored"};
-  Detectable result = detectable(simple(), none, {.seeds = 5}, {}, {});
+  using Kind = Undetectable::Kind;
+  Detectable result = detectable(simple(), NoiseFigure{}, {.seeds = 5}, {}, {});
   EXPECT_FALSE(result.effect || result.sd);
-  EXPECT_EQ(result.reason, "unknown: nothing stored");
+  EXPECT_EQ(result.undetectable, Undetectable{Kind::kNoNoise});
   result = detectable(simple(), noise(), {.seeds = 1}, {}, {});
   EXPECT_FALSE(result.effect);
-  EXPECT_NE(result.reason.find("--seeds 3"), std::string::npos);
+  EXPECT_EQ(result.undetectable, (Undetectable{Kind::kFewSeeds, 1}));
   EXPECT_FALSE(detectable(simple(), noise(), {.seeds = 2}, {}, {}).effect) << "two seeds give no verdict";
   result = detectable(simple(), noise(0.0), {.seeds = 5}, {}, {});
   EXPECT_FALSE(result.effect);
-  EXPECT_NE(result.reason.find("do not differ"), std::string::npos);
+  EXPECT_EQ(result.undetectable, Undetectable{Kind::kEqualRuns});
   result = detectable(simple(), noise(1.0), {.seeds = 5}, {}, 1e-6);
   EXPECT_FALSE(result.seeds);
-  EXPECT_NE(result.reason.find("more than"), std::string::npos);
+  EXPECT_EQ(result.undetectable, (Undetectable{Kind::kManySeeds, 1000000}));
+  EXPECT_FALSE(detectable(simple(), noise(), {.seeds = 5}, {}, {}).undetectable) << "there is a number";
 }
 
 TEST(Detectable, AFactorialThatRunsOnceHasLenthsError) {

@@ -102,7 +102,8 @@ TEST_F(ReadNoise, WithoutAStoreOrRunsIsUnknown) {
   EXPECT_FALSE(read_noise(nullptr, plan_).loss.spread);
   const Noise noise = read_noise(&store_, plan_);
   EXPECT_FALSE(noise.loss.spread || noise.log_time.spread);
-  EXPECT_NE(noise.loss.source.find("unknown"), std::string::npos);
+  EXPECT_EQ(noise.loss.source, NoiseSource::kNone);
+  EXPECT_EQ(noise.log_time.source, NoiseSource::kNone);
 }
 
 TEST_F(ReadNoise, TakesTheSuitesOwnLossesAndTheTimesOfAnAA) {
@@ -117,7 +118,9 @@ TEST_F(ReadNoise, TakesTheSuitesOwnLossesAndTheTimesOfAnAA) {
   noise = read_noise(&store_, plan_);
   EXPECT_NEAR(noise.loss.spread->sd, 0.01 / std::sqrt(2.0), 1e-12) << "seed by seed";
   EXPECT_FALSE(noise.loss.is_bound);
-  EXPECT_NE(noise.log_time.source.find("a_a"), std::string::npos);
+  EXPECT_EQ(noise.loss.source, NoiseSource::kSuite);
+  EXPECT_EQ(noise.log_time.source, NoiseSource::kSelfComparison);
+  EXPECT_EQ(noise.log_time.plan_id, 2) << "the second of the three";
 }
 
 TEST_F(ReadNoise, ElsePoolsWhatIsThere) {
@@ -128,6 +131,8 @@ TEST_F(ReadNoise, ElsePoolsWhatIsThere) {
   EXPECT_EQ(noise.loss.spread->df, 4.0);
   EXPECT_NEAR(noise.log_time.spread->sd, 0.1, 1e-12) << "differences 0 and 0.2 in each";
   EXPECT_TRUE(noise.loss.is_bound);
+  EXPECT_EQ(noise.loss.source, NoiseSource::kAllRuns);
+  EXPECT_EQ(noise.log_time.source, NoiseSource::kAllPlans);
 }
 
 TEST_F(ReadNoise, OtherMachinesEnginesAndScalesDoNotCount) {
