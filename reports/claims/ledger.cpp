@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "core/hardware/gpu_report.h"
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/remark_text.h"
 #include "reports/comparison/stability.h"
 #include "reports/stats/loss_curve.h"
 

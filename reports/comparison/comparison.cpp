@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/remarks.h"
 #include "reports/comparison/settled_clocks.h"
 #include "results/host_load.h"
 #include "results/import/log_import.h"
@@ -104,23 +105,6 @@ TargetTimes target_times(const CellMeasures& cell, const std::optional<double>& 
   return times;
 }
 
-/// One sentence for all seeds that ended in the same way: "seeds 2, 3 crashed: ...".
-std::vector<std::string> reasons_of(const CellMeasures& cell) {
-  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> ends;  // what happened, to which seeds
-  for (const RunMeasure& run : cell.runs) {
-    if (run.run.is_running() || run.run.is_completed() || run.run.result->outcome == RunOutcome::kInterrupted) continue;
-    std::string end = enum_name(run.run.result->outcome);
-    if (!run.run.result->message.empty()) end += ": " + run.run.result->message;
-    auto same = std::find_if(ends.begin(), ends.end(), [&](const auto& known) { return known.first == end; });
-    if (same == ends.end()) same = ends.insert(ends.end(), {end, {}});
-    same->second.push_back(run.run.seed);
-  }
-  std::vector<std::string> reasons;
-  for (const auto& [end, seeds] : ends)
-    reasons.push_back((seeds.size() == 1 ? "seed " : "seeds ") + joined(seeds) + " " + end);
-  return reasons;
-}
-
 /// The title of the cell's record, or the first of its changes.
 std::string title_of(const CellMeasures& cell, bool is_first) {
   constexpr std::size_t kTitleColumns = 60;
@@ -156,7 +140,7 @@ Comparison row_of(const CellMeasures& cell, const std::optional<double>& target)
       ++row.failed;
     }
   }
-  row.reasons = reasons_of(cell);
+  row.failures = failed_runs(cell);
   row.unfinished = std::max(0, row.planned - row.completed - row.failed);
   return row;
 }
@@ -259,20 +243,16 @@ void add_effects(ComparisonTable& table, const std::vector<CellMeasures>& cells,
     if (share_gpu(cells[i], cells[*at])) {
       add_time_effects(row, cells[i], cells[*at], table.target);
     } else {
-      table.notes.push_back("The times of " + row.label + " and " + reference.label +
-                            " are not compared: they come from different GPUs or drivers.");
+      table.notes.push_back({.kind = RemarkKind::kOtherGpus, .rows = {row.label, reference.label}});
     }
     if (row.published_step_ms && reference.published_step_ms && row.record != reference.record) {
       row.published_speed_up = *reference.published_step_ms / *row.published_step_ms;
     }
-    if (is_ladder && *at + 1 != i && row.completed > 0) {
-      table.notes.push_back(row.label + " is compared with " + reference.label + ", because " +
-                            table.rows[i - 1].label + " has no completed run.");
-    }
-    if (row.val_loss_change && !row.val_loss_change->is_paired) {
-      table.notes.push_back(row.label + " and " + reference.label +
-                            " share no seed: their difference is that of the means, without a spread.");
-    }
+    if (is_ladder && *at + 1 != i && row.completed > 0)
+      table.notes.push_back(
+          {.kind = RemarkKind::kSkippedRow, .rows = {row.label, reference.label, table.rows[i - 1].label}});
+    if (row.val_loss_change && !row.val_loss_change->is_paired)
+      table.notes.push_back({.kind = RemarkKind::kNoSharedSeed, .rows = {row.label, reference.label}});
   }
 }
 
@@ -306,95 +286,6 @@ void set_target(ComparisonTable& table, const results::PlanRecord& plan, const s
   table.target = first.mean;
   table.target_source = "the final loss of the first row, " + cells.front().cell.label;
   if (first.n > 1) table.target_source += " (mean of " + std::to_string(first.n) + ")";
-}
-
-void add_spread_notes(ComparisonTable& table) {
-  int fewest = std::numeric_limits<int>::max();
-  for (const Comparison& row : table.rows) {
-    if (row.completed > 0) fewest = std::min(fewest, row.completed);
-  }
-  if (fewest == 1) {
-    table.notes.push_back(
-        "n = 1: one run has no spread, so a difference between two rows may be chance. --seeds 3 measures the spread.");
-  } else if (fewest < 5) {
-    table.notes.push_back("± is the standard deviation over n runs; with n = " + std::to_string(fewest) +
-                          " it is itself uncertain.");
-  } else if (fewest < std::numeric_limits<int>::max()) {
-    table.notes.push_back("± is the standard deviation over n runs.");
-  }
-}
-
-void add_floor_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
-  int below = 0;
-  std::string first;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      const std::optional<double>& floor = run.run.data_floor_nats;
-      if (!floor || !(run.lowest_val_loss < *floor) || ++below > 1) continue;
-      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + " has a validation loss of " +
-              format_fixed(run.lowest_val_loss, 4) + ", below the data's entropy floor of " + format_fixed(*floor, 4);
-    }
-  }
-  if (below == 0) return;
-  if (below > 1) first += ", and so do " + counted(below - 1, "more run");
-  table.warnings.push_back(first + ". No honest model can be there; look for a leak in data or evaluation.");
-}
-
-/// A busy machine affects times, but not losses.
-void add_disturbance_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
-  int disturbed = 0;
-  std::string first;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      if (!run.run.is_completed() || !run.disturbance || ++disturbed > 1) continue;
-      first = cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " + *run.disturbance;
-    }
-  }
-  if (disturbed == 0) return;
-  table.warnings.push_back(counted(disturbed, "run was", "runs were") + " disturbed (" + first +
-                           (disturbed > 1 ? "; ..." : "") +
-                           "). Losses count, times are doubtful; run again with --fresh on an idle machine.");
-}
-
-/// The times of one table should come from one machine and one number of threads.
-void add_mixture_warnings(ComparisonTable& table, const std::vector<CellMeasures>& cells) {
-  std::set<std::string> hardware;
-  std::set<std::string> gpus;
-  std::set<std::string> hosts;
-  std::set<std::string> seats;
-  std::map<std::uint64_t, std::set<std::string>> seats_of_seeds;
-  std::set<std::string> engines;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      hardware.insert(run.run.hardware + ", " + counted(run.run.threads, "thread"));
-      if (run.run.is_completed()) gpus.insert(run.run.gpu.empty() ? "none" : run.run.gpu);
-      if (run.run.is_completed()) hosts.insert(run.run.owner.host);
-      if (run.run.is_completed() && !run.run.seat.empty()) {
-        seats.insert(run.run.place());
-        seats_of_seeds[run.run.seed].insert(run.run.place());
-      }
-      engines.insert(run.run.engine_text() + " " + run.run.engine_version);
-    }
-  }
-  if (hosts.size() > 1) {
-    table.warnings.push_back(
-        "The runs come from " + std::to_string(hosts.size()) +
-        " hosts. Times are compared only between runs of one seed on one host, losses between all runs.");
-  } else if (hardware.size() > 1)
-    table.warnings.push_back("The runs come from different machines: do not compare their times.");
-  if (seats.size() > 1) {
-    const bool has_one_each = std::all_of(seats_of_seeds.begin(), seats_of_seeds.end(),
-                                          [](const auto& seed) { return seed.second.size() == 1; });
-    table.notes.push_back("The runs were made on " + std::to_string(seats.size()) + " seats: " +
-                          (has_one_each
-                               ? "all runs of a seed on the same one, so that a seat's speed is in no difference."
-                               : "those of a seed on several, so that only times of one seat are compared."));
-  }
-  if (gpus.size() > 1) {
-    table.warnings.push_back("The runs come from different GPUs or drivers (" + joined(gpus, "; ") +
-                             "): do not compare their times.");
-  }
-  if (engines.size() > 1) table.warnings.push_back("The runs come from different versions of the engine.");
 }
 
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {
@@ -595,11 +486,7 @@ ComparisonTable compare(const results::PlanRecord& plan, const std::vector<CellM
   for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].title = title_of(cells[i], i == 0);
   add_effects(table, cells, plan.design == results::Design::kHistory);
   table.has_one_yardstick = has_one_yardstick(cells);
-  add_spread_notes(table);
-  add_floor_warnings(table, cells);
-  add_mixture_warnings(table, cells);
-  add_code_warning(table, cells);
-  add_disturbance_warning(table, cells);
+  add_run_remarks(table, cells);
   return table;
 }
 

@@ -10,6 +10,7 @@
 
 #include "ablations/catalogue.h"
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/remark.h"
 #include "reports/stats/loss_curve.h"
 #include "reports/stats/summary.h"
 #include "results/store.h"
@@ -119,7 +120,7 @@ struct Comparison {
   int completed = 0;
   int failed = 0;                    ///< ended without evidence
   int unfinished = 0;                ///< running, interrupted, or not started
-  std::vector<std::string> reasons;  ///< reasons of the failed runs: "seeds 2, 3 crashed: ..."
+  std::vector<FailedRuns> failures;  ///< each way in which runs failed, once
 };
 
 struct ComparisonTable {
@@ -129,8 +130,8 @@ struct ComparisonTable {
   bool has_one_yardstick = true;  ///< the rows' mean times may be divided by each other: all runs are on one machine,
                                   ///< or each row has the same seeds on the same machines
   std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or no entry: no earlier look
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;
+  std::vector<Remark> warnings;   ///< about the runs
+  std::vector<Remark> notes;
 };
 
 /// What the comparison needs besides the store.

@@ -40,7 +40,6 @@ std::optional<Conditions> conditions_of(const results::Store& store, const resul
 std::optional<results::PlanRecord> newest_calibration(const results::Store& store, const Conditions& conditions);
 
 struct CellMeasures;
-struct ComparisonTable;
 
 /// With fewer runs, nothing shows which one is the outlier.
 inline constexpr std::size_t kMinForOutliers = 5;
@@ -75,14 +74,5 @@ core::StepParts parts_without_kernel(const std::vector<WeightedCell>& difference
 
 /// The same for two runs, from their engines' reports (results::RunRecord::no_kernel_for).
 core::StepParts parts_of_one_alone(const std::optional<core::StepParts>& a, const std::optional<core::StepParts>& b);
-
-/// The way to make such times comparable.
-inline constexpr const char* kSameCodeRemedy = "run with --kernels reference to compare operations with operations";
-
-/// Explains why a difference of times decides nothing. REQUIRES parts.
-std::string different_code(const core::StepParts& parts);
-
-/// Adds one warning for all rows that are compared with a row that ran different code.
-void add_code_warning(ComparisonTable& table, const std::vector<CellMeasures>& cells);
 
 }  // namespace nanobench::reports

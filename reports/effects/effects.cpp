@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "reports/comparison/conditions.h"
+#include "reports/comparison/remark_text.h"
 #include "reports/stats/distributions.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "reports/gate/gate_text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -39,16 +40,16 @@ const GateCheck* telling_check(const GateResult& result) {
 std::string reason_of(const GateResult& result, int seeds, const GateCheck* check) {
   switch (result.answer) {
     case GateAnswer::kPass:
-    case GateAnswer::kRegression: return check == nullptr ? "" : check->reason;
+    case GateAnswer::kRegression: return check == nullptr ? "" : reason_text(*check);
     case GateAnswer::kInconclusive:
       return "undecided after " + counted(seeds, "seed") +
-             (check == nullptr ? "" : ": " + check->name + " of " + check->cell + ", " + check->reason);
+             (check == nullptr ? "" : ": " + check->name + " of " + check->cell + ", " + reason_text(*check));
     case GateAnswer::kIncomplete:
     case GateAnswer::kNotComparable: break;
   }
-  if (!result.problems.empty()) return result.problems.front();
+  if (!result.problems.empty()) return text_of(result.problems.front());
   for (const GateCheck& one : result.checks) {
-    if (one.gates && one.verdict == Verdict::kMissing) return one.name + " of " + one.cell + ": " + one.reason;
+    if (one.gates && one.verdict == Verdict::kMissing) return one.name + " of " + one.cell + ": " + reason_text(one);
   }
   return "it cannot be compared";
 }

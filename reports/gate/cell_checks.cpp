@@ -86,7 +86,7 @@ bool are_bit_identical(const ArmCell& baseline, const ArmCell& candidate) {
   return same > 0;
 }
 
-void judge_exact(GateCheck& check, const std::string& how) {
+void judge_exact(GateCheck& check, CheckReason how) {
   const double change = *check.change;
   check.pass_power = 1.0;
   check.bound = check.best = change;
@@ -170,14 +170,17 @@ class CellReader {
     const MetricPolicy& policy = comparison_.policy.of(form.metric);
     check.gates = policy.gates;
     check.margin = policy.margin;
+    check.min_runs = comparison_.policy.min_runs;
     return check;
   }
 
   /// If true, the newest check gets the reason.
   bool cannot_be_compared(GateMetric metric) {
-    const std::string why = comparison_.comparability.mismatch_of(metric, comparison_.baseline, comparison_.candidate);
-    if (why.empty()) return false;
-    checks_.back().check.reason = why;
+    const std::optional<Mismatch> why =
+        comparison_.comparability.mismatch_of(metric, comparison_.baseline, comparison_.candidate);
+    if (!why) return false;
+    checks_.back().check.reason = CheckReason::kMismatch;
+    checks_.back().check.mismatch = *why;
     checks_.back().is_mismatch = true;
     return true;
   }
@@ -190,11 +193,11 @@ class CellReader {
     if (cannot_be_compared(form.metric)) return;
     if (form.metric == GateMetric::kLoss && has_diverged(baseline_, comparison_.candidate)) {
       check.verdict = Verdict::kRegressed;
-      check.reason = "the candidate's loss diverged where the baseline's was finite";
+      check.reason = CheckReason::kDiverged;
       return;
     }
     if (before.empty() || now.empty()) {
-      check.reason = std::string("no completed run of the ") + (now.empty() ? "candidate" : "baseline");
+      check.reason = now.empty() ? CheckReason::kNoCandidateRun : CheckReason::kNoBaselineRun;
       return;
     }
     ArmDifference difference = paired_difference(now, before, form.is_ratio);
@@ -210,21 +213,20 @@ class CellReader {
       check.change = check.bound = check.best = 0.0;
       check.pass_power = 1.0;
       check.verdict = Verdict::kUnchanged;
-      check.reason = "all losses are equal, bit for bit";
+      check.reason = CheckReason::kBitIdentical;
       return;
     }
     if (difference.estimate) check.change = from_scale(difference.estimate->value, check.is_ratio);
     if (difference.exact) check.change = from_scale(*difference.exact, check.is_ratio);
     if (difference.min_n < comparison_.policy.min_runs) {
       check.verdict = Verdict::kInconclusive;
-      check.reason = "n = " + std::to_string(difference.min_n) + " proves nothing: each side needs " +
-                     std::to_string(comparison_.policy.min_runs) + " runs or more";
+      check.reason = CheckReason::kFewRuns;
       return;
     }
-    if (difference.exact) return judge_exact(check, "all pairs differ by the same amount");
+    if (difference.exact) return judge_exact(check, CheckReason::kOneDifference);
     if (!difference.estimate) {
       check.verdict = Verdict::kInconclusive;
-      check.reason = "the runs have no spread to test against";
+      check.reason = CheckReason::kNoSpread;
       return;
     }
     checks_.back().open = difference.estimate;
@@ -252,12 +254,12 @@ class CellReader {
     if (candidate.instructions) check.candidate = summarise(BySeed{{0, *candidate.instructions}});
     if (cannot_be_compared(GateMetric::kCost)) return;
     if (!baseline.instructions || !candidate.instructions || !(*baseline.instructions > 0.0)) {
-      check.reason = "instructions could be counted on one side only";
+      check.reason = CheckReason::kCountedOnOneSide;
       return;
     }
     check.pairs = 1;
     check.change = *candidate.instructions / *baseline.instructions - 1.0;
-    judge_exact(check, "counted in one short run of each side");
+    judge_exact(check, CheckReason::kCountedOnce);
   }
 
   void add_cost(const std::string& name) {
@@ -281,10 +283,10 @@ class CellReader {
       ++check.pairs;
     }
     if (!check.change) {
-      check.reason = "no seed has this count on both sides";
+      check.reason = CheckReason::kNoSharedSeed;
       return;
     }
-    judge_exact(check, "a count has no noise");
+    judge_exact(check, CheckReason::kNoNoise);
   }
 
   const CellComparison& comparison_;

@@ -35,6 +35,26 @@ struct GatePValues {
   std::optional<double> worse;
 };
 
+/// What the verdict of a check rests on, or why there is none.
+enum class CheckReason {
+  kNone,
+  kTested,  ///< the tests: `verdict`, `p` and `bound` have the answer
+  // Verdicts without a test.
+  kBitIdentical,   ///< the losses
+  kOneDifference,  ///< all pairs differ by the same amount
+  kCountedOnce,    ///< instructions, in one short run of each side
+  kNoNoise,        ///< a count of the cost model
+  kDiverged,       ///< the candidate's loss, where the baseline's was finite
+  // No verdict.
+  kMismatch,  ///< `mismatch`
+  kNoCandidateRun,
+  kNoBaselineRun,
+  kFewRuns,  ///< fewer than `min_runs`
+  kNoSpread,
+  kCountedOnOneSide,
+  kNoSharedSeed,  ///< with this count
+};
+
 /// One metric of one cell.
 struct GateCheck {
   std::string cell;
@@ -57,7 +77,10 @@ struct GateCheck {
   std::optional<double> p;           ///< p-value of `test`
   std::optional<double> pass_power;  ///< chance that an unchanged candidate passes with these runs
   Verdict verdict = Verdict::kMissing;
-  std::string reason;  ///< one sentence
+  CheckReason reason = CheckReason::kNone;
+  Mismatch mismatch = {};    ///< for CheckReason::kMismatch
+  int min_runs = 0;          ///< of each side that a verdict needs, by the policy
+  double confidence = 0.95;  ///< of `bound`
 };
 
 /// A change of this check for people: "+0.00120" for nats, "+1.20 %".

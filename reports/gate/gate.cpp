@@ -70,8 +70,12 @@ class GateEvaluation {
         continue;
       }
       has_failures_ = has_failures_ || run.outcome != core::RunOutcome::kDiverged || side == "baseline";
-      result_.problems.push_back(replicate_text(side, cell, run) + ": " + run.outcome_text() +
-                                 (run.message.empty() ? "" : ": " + run.message));
+      result_.problems.push_back({.kind = GateProblem::Kind::kFailedRun,
+                                  .side = side,
+                                  .cell = cell.label,
+                                  .seed = run.seed,
+                                  .outcome = run.outcome_text(),
+                                  .message = run.message});
     }
   }
 
@@ -89,7 +93,7 @@ class GateEvaluation {
                                         [&](const ArmCell& other) { return other.label == cell.label; });
       if (is_there) continue;
       has_failures_ = true;
-      result_.problems.push_back("the candidate has no cell " + cell.label + ", which the baseline has");
+      result_.problems.push_back({.kind = GateProblem::Kind::kLostCell, .cell = cell.label});
     }
   }
 
@@ -109,8 +113,7 @@ class GateEvaluation {
       is_missing = is_missing || check.verdict == Verdict::kMissing;
     }
     result_.pass_chance = chance;
-    if (!has_checks && !result_.checks.empty())
-      result_.problems.emplace_back("no gating metric was measured, so nothing is proved");
+    if (!has_checks && !result_.checks.empty()) result_.problems.push_back({.kind = GateProblem::Kind::kNothingGates});
     if (has_regressed) {
       result_.answer = GateAnswer::kRegression;
     } else if (!is_comparable_ || result_.baseline.cells.empty()) {

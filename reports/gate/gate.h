@@ -15,6 +15,7 @@
 /// If all pairs differ by exactly the same amount, there is nothing to test: that amount is the difference.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +35,28 @@ NB_ENUM_NAMES(GateAnswer, {GateAnswer::kPass, "pass"}, {GateAnswer::kRegression,
               {GateAnswer::kNotComparable, "not comparable"});
 int exit_code(GateAnswer answer);
 
+/// Evidence that failed or is missing.
+struct GateProblem {
+  enum class Kind {
+    kFailedRun,     ///< of `side`: it ended as `outcome` says, or is missing
+    kLostCell,      ///< the candidate has no `cell`, which the baseline has
+    kNothingGates,  ///< no gating metric was measured
+  };
+  Kind kind = Kind::kFailedRun;
+  std::string side = {}, cell = {};
+  std::uint64_t seed = 0;
+  std::string outcome = {};  ///< ArmRun::outcome_text()
+  std::string message = {};  ///< the run's own; may be empty
+
+  bool operator==(const GateProblem&) const = default;
+};
+
 struct GateResult {
   Arm baseline, candidate;
   GatePolicy policy;
-  bool is_interleaved = false;        ///< both sides ran in turn on this machine
-  std::vector<GateCheck> checks;      ///< in the order of cells
-  std::vector<std::string> problems;  ///< failed cells, and missing or incomparable evidence
+  bool is_interleaved = false;    ///< both sides ran in turn on this machine
+  std::vector<GateCheck> checks;  ///< in the order of cells
+  std::vector<GateProblem> problems;
   std::vector<std::string> notes;
   GateAnswer answer = GateAnswer::kInconclusive;
   double false_alarms = 0.05;         ///< chance of a false "regressed": the policy's alpha, or that of all looks

@@ -73,11 +73,6 @@ GatePolicy read_gate_policy_file(const std::filesystem::path& file) {
 
 namespace {
 
-std::string differ(const std::string& what, const std::string& before, const std::string& now) {
-  return what + " differs: the baseline has " + (before.empty() ? "none" : before) + ", the candidate " +
-         (now.empty() ? "none" : now);
-}
-
 /// Arms that ran in turn are paired by seed. Both runs of a seed must be on one host, or their times prove nothing.
 bool has_torn_pair(const Arm& a, const Arm& b) {
   for (const ArmCell& cell : a.cells) {
@@ -94,11 +89,11 @@ bool has_torn_pair(const Arm& a, const Arm& b) {
   return false;
 }
 
-std::string host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
+std::optional<Mismatch> host_mismatch(const Arm& a, const Arm& b, const GateSetting& setting) {
   if (setting.is_interleaved)
-    return has_torn_pair(a, b) ? "runs of one seed come from different hosts, whose times are not compared" : "";
-  if (a.hosts != b.hosts) return differ("the host", joined(a.hosts), joined(b.hosts));
-  return a.hosts.size() > 1 ? "the runs come from several hosts, whose times are not compared" : "";
+    return has_torn_pair(a, b) ? std::optional(Mismatch{.kind = MismatchKind::kTornPair}) : std::nullopt;
+  if (a.hosts != b.hosts) return Mismatch{MismatchKind::kHost, joined(a.hosts), joined(b.hosts)};
+  return a.hosts.size() > 1 ? std::optional(Mismatch{.kind = MismatchKind::kSeveralHosts}) : std::nullopt;
 }
 
 /// A baseline from an older file has the former digest.
@@ -115,41 +110,41 @@ std::optional<core::StepParts> no_kernel_for(const ArmCell& cell) {
 }
 
 /// Only between two configurations: a kernel that one revision has and another lacks is what a gate must see.
-std::string code_mismatch(const ArmCell& a, const ArmCell& b) {
-  if (is_same_configuration(a, b)) return "";
+std::optional<Mismatch> code_mismatch(const ArmCell& a, const ArmCell& b) {
+  if (is_same_configuration(a, b)) return std::nullopt;
   const core::StepParts parts = parts_of_one_alone(no_kernel_for(a), no_kernel_for(b));
-  return parts.empty() ? "" : "the engine has a kernel for " + joined(parts) + " on one side only; " + kSameCodeRemedy;
+  if (parts.empty()) return std::nullopt;
+  return Mismatch{.kind = MismatchKind::kCode, .parts = parts};
 }
 
 }  // namespace
 
 Comparability::Comparability(const Arm& a, const Arm& b, const GateSetting& setting)
     : allows_other_configs_(setting.allows_other_configs) {
-  if (a.scale != b.scale) all_mismatch_ = differ("the scale", a.scale, b.scale);
-  if (a.data_digest != b.data_digest) all_mismatch_ = differ("the data", a.data_digest, b.data_digest);
-  if (a.hardware != b.hardware) machine_mismatch_ = differ("the machine", a.hardware, b.hardware);
-  if (a.gpu != b.gpu) machine_mismatch_ = differ("the GPU", a.gpu, b.gpu);
-  if (a.kernels != b.kernels)
-    machine_mismatch_ = differ("the kind of kernels", enum_name(a.kernels), enum_name(b.kernels));
-  if (a.threads != b.threads) {
-    machine_mismatch_ = differ("the number of threads", std::to_string(a.threads), std::to_string(b.threads));
-  }
-  if (a.processes != b.processes) {
-    machine_mismatch_ = differ("the number of processes", std::to_string(a.processes), std::to_string(b.processes));
-  }
+  using enum MismatchKind;
+  if (a.scale != b.scale) all_mismatch_ = Mismatch{kScale, a.scale, b.scale};
+  if (a.data_digest != b.data_digest) all_mismatch_ = Mismatch{kData, a.data_digest, b.data_digest};
+  if (a.hardware != b.hardware) machine_mismatch_ = Mismatch{kMachine, a.hardware, b.hardware};
+  if (a.gpu != b.gpu) machine_mismatch_ = Mismatch{kGpu, a.gpu, b.gpu};
+  if (a.kernels != b.kernels) machine_mismatch_ = Mismatch{kKernels, enum_name(a.kernels), enum_name(b.kernels)};
+  if (a.threads != b.threads)
+    machine_mismatch_ = Mismatch{kThreads, std::to_string(a.threads), std::to_string(b.threads)};
+  if (a.processes != b.processes)
+    machine_mismatch_ = Mismatch{kProcesses, std::to_string(a.processes), std::to_string(b.processes)};
   host_mismatch_ = host_mismatch(a, b, setting);
 }
 
-std::string Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const {
-  if (baseline == nullptr) return "the baseline has no such cell";
-  if (!all_mismatch_.empty()) return all_mismatch_;
+std::optional<Mismatch> Comparability::mismatch_of(GateMetric metric, const ArmCell* baseline,
+                                                   const ArmCell& candidate) const {
+  if (baseline == nullptr) return Mismatch{.kind = MismatchKind::kNoSuchCell};
+  if (all_mismatch_) return all_mismatch_;
   if (!allows_other_configs_ && !is_same_configuration(*baseline, candidate))
-    return "the cell's configuration differs from the baseline's";
+    return Mismatch{.kind = MismatchKind::kConfiguration};
   const bool needs_machine =
       metric == GateMetric::kTime || metric == GateMetric::kMemory || metric == GateMetric::kTrainingMemory;
-  if (needs_machine && !machine_mismatch_.empty()) return machine_mismatch_;
-  if (metric != GateMetric::kTime) return "";
-  return host_mismatch_.empty() ? code_mismatch(*baseline, candidate) : host_mismatch_;
+  if (needs_machine && machine_mismatch_) return machine_mismatch_;
+  if (metric != GateMetric::kTime) return std::nullopt;
+  return host_mismatch_ ? host_mismatch_ : code_mismatch(*baseline, candidate);
 }
 
 }  // namespace nanobench::reports

@@ -59,21 +59,45 @@ struct GateSetting {
   bool allows_other_configs = false;  ///< the configurations are what is compared
 };
 
+/// Why a metric of two arms cannot be compared.
+enum class MismatchKind {
+  kNoSuchCell,     ///< the baseline lacks the cell
+  kConfiguration,  ///< of the cell
+  kScale,
+  kData,
+  kMachine,  ///< class of hardware
+  kGpu,
+  kKernels,
+  kThreads,
+  kProcesses,
+  kHost,
+  kTornPair,      ///< the runs of a seed are from different hosts
+  kSeveralHosts,  ///< the runs of a side are from several hosts
+  kCode,          ///< the engine has a kernel for `parts` on one side only
+};
+struct Mismatch {
+  MismatchKind kind = MismatchKind::kNoSuchCell;
+  std::string baseline = {}, candidate = {};  ///< what differs, from kScale to kHost
+  core::StepParts parts = {};
+
+  bool operator==(const Mismatch&) const = default;
+};
+
 /// Losses and costs need the same scale, data and configuration; memory also needs the same machine, and times the same
 /// host.
 class Comparability {
  public:
   Comparability(const Arm& baseline, const Arm& candidate, const GateSetting& setting);
 
-  /// Why this metric of the cell cannot be compared; empty if it can. `baseline` is null if the baseline lacks the
+  /// Why this metric of the cell cannot be compared; nullopt if it can. `baseline` is null if the baseline lacks the
   /// cell.
-  std::string mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const;
+  std::optional<Mismatch> mismatch_of(GateMetric metric, const ArmCell* baseline, const ArmCell& candidate) const;
 
  private:
   bool allows_other_configs_;
-  std::string all_mismatch_;      ///< nothing can be compared
-  std::string machine_mismatch_;  ///< time and memory cannot
-  std::string host_mismatch_;     ///< time cannot
+  std::optional<Mismatch> all_mismatch_;      ///< nothing can be compared
+  std::optional<Mismatch> machine_mismatch_;  ///< time and memory cannot
+  std::optional<Mismatch> host_mismatch_;     ///< time cannot
 };
 
 }  // namespace nanobench::reports

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 
-#include "core/base/text.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/power.h"
 #include "reports/stats/verdict.h"
@@ -82,26 +80,8 @@ class Judgement {
     } else {
       decide(check, Verdict::kInconclusive, GateTest::kNotWorse, tests.not_worse);
     }
-    check.reason = reason_of(check);
-  }
-
-  /// "at worst +1.20 % (95 % confidence)"
-  std::string bound_text(const GateCheck& check) const {
-    return "at worst " + change_text(check, *check.bound) + " (" +
-           format_percent(1.0 - alpha_, 1.0 - alpha_ < 0.01 ? 1 : 0) + " confidence)";
-  }
-
-  std::string reason_of(const GateCheck& check) const {
-    const std::string p = " (p " + format_significant(*check.p, 2) + ")";
-    switch (check.verdict) {
-      case Verdict::kUnchanged: return "within the margin on both sides" + p;
-      case Verdict::kImproved: return "better by " + change_text(check, -*check.change) + p;
-      case Verdict::kRegressed: return "worse by " + change_text(check, *check.change) + p;
-      case Verdict::kNotWorse: return bound_text(check);
-      case Verdict::kInconclusive:
-      case Verdict::kMissing: break;
-    }
-    return bound_text(check) + ", which is beyond the margin";
+    check.reason = CheckReason::kTested;
+    check.confidence = 1.0 - alpha_;
   }
 
   std::vector<GateCheck>& checks_;

@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 #include "reports/gate/bisection.h"
+#include "reports/gate/gate_text.h"
 #include "reports/kinds/kinds.h"
 
 namespace nanobench::reports {
@@ -20,7 +21,7 @@ std::string interval_text(const GateCheck& check) {
 /// "loss of it +0.01000 [+0.00912, +0.01088]"; without a change, as of a loss that diverged, the reason.
 std::string effect_text(const GateCheck& check) {
   const std::string name = check.name + " of " + check.cell;
-  if (!check.change || !std::isfinite(*check.change)) return name + ": " + check.reason;
+  if (!check.change || !std::isfinite(*check.change)) return name + ": " + reason_text(check);
   const std::string interval = interval_text(check);
   return name + " " + change_text(check, *check.change) + (interval.empty() ? "" : " " + interval);
 }

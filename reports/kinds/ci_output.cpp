@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "reports/gate/gate_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 
@@ -30,15 +31,16 @@ std::string command_text(const std::string& text, bool is_property) {
 std::string junit_case(const GateResult& result, const GateCheck& check) {
   std::string out = "    <testcase classname=\"" + escape_markup(result.candidate.suite + "." + check.cell) +
                     "\" name=\"" + escape_markup(check.name) + "\"";
-  const std::string word = enum_name(check.verdict), message = " message=\"" + escape_markup(check.reason) + "\"";
+  const std::string word = enum_name(check.verdict), message = " message=\"" + escape_markup(reason_text(check)) + "\"";
   if (!check.gates)
-    return out + "><system-out>" + escape_markup(word + ": " + check.reason + " (does not gate)") +
+    return out + "><system-out>" + escape_markup(word + ": " + reason_text(check) + " (does not gate)") +
            "</system-out></testcase>\n";
   switch (check.verdict) {
     case Verdict::kRegressed: return out + "><failure type=\"regressed\"" + message + "/></testcase>\n";
     case Verdict::kMissing: return out + "><error type=\"missing\"" + message + "/></testcase>\n";
     case Verdict::kInconclusive: return out + "><skipped" + message + "/></testcase>\n";
-    default: return out + "><system-out>" + escape_markup(word + ": " + check.reason) + "</system-out></testcase>\n";
+    default:
+      return out + "><system-out>" + escape_markup(word + ": " + reason_text(check)) + "</system-out></testcase>\n";
   }
 }
 
@@ -64,7 +66,7 @@ std::string gate_junit(const GateResult& result) {
   std::string cases;
   for (const GateCheck& check : result.checks) cases += junit_case(result, check);
   std::string problems;
-  for (const std::string& problem : result.problems) problems += escape_markup(problem) + "\n";
+  for (const GateProblem& problem : result.problems) problems += escape_markup(text_of(problem)) + "\n";
   const std::string errors = std::to_string(std::stoi(count(Verdict::kMissing)) + (result.checks.empty() ? 1 : 0));
   if (result.checks.empty())
     cases =
@@ -97,7 +99,7 @@ std::string gate_annotations(const GateResult& result, std::size_t max) {
         is_last_of_many ? "; and " + std::to_string(checks.size() - max) + " more in the job summary" : "";
     out += std::string(severity(check) > 1 ? "::error" : "::warning") +
            " title=" + command_text("nanobench gate: " + check.name + " " + enum_name(check.verdict), true) +
-           "::" + command_text(check.cell + ": " + check.reason + more, false) + "\n";
+           "::" + command_text(check.cell + ": " + reason_text(check) + more, false) + "\n";
   }
   return out;
 }

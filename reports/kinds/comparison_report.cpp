@@ -5,7 +5,8 @@
 #include "core/base/text.h"
 #include "reports/charts/charts.h"
 #include "reports/comparison/conditions.h"
-#include "reports/comparison/settled_clocks.h"
+#include "reports/comparison/remark_text.h"
+#include "reports/comparison/remarks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/effects/effects.h"
 #include "reports/effects/screened_effects.h"
@@ -129,8 +130,10 @@ TableCell count_of(const Comparison& row) {
 /// What the row is, and why it may be empty.
 TableCell changed_cell(const Comparison& row) {
   TableCell cell = titled_cell(row.title.empty() ? row.changed : row.title, row.changed);
-  if (!row.reasons.empty()) {
-    cell.detail = "FAILED: " + joined(row.reasons, "; ");
+  if (!row.failures.empty()) {
+    std::vector<std::string> texts;
+    for (const FailedRuns& failed : row.failures) texts.push_back(text_of(failed));
+    cell.detail = "FAILED: " + joined(texts, "; ");
   } else if (row.completed == 0 && row.unfinished > 0) {
     cell.detail = "not run yet";
   }
@@ -229,132 +232,8 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
   return head;
 }
 
-/// "base, seed 3, run 17: val loss 3.4123, median 3.2811"
-template <class Format>
-void name_outliers(const Comparison& row, const std::optional<std::vector<OutlyingRun>>& outliers, const char* metric,
-                   Format format, std::vector<std::string>& names) {
-  if (!outliers) return;
-  for (const OutlyingRun& run : *outliers) {
-    names.push_back(row.label + ", seed " + std::to_string(run.seed) + ", run " + std::to_string(run.run_id) + ": " +
-                    metric + " " + format(run.value) + ", median " + format(run.median));
-  }
-}
-
-void add_outlier_note(Document& document, const ComparisonTable& table) {
-  constexpr std::size_t kMaxNamed = 10;
-  std::vector<std::string> names;
-  for (const Comparison& row : table.rows) {
-    name_outliers(row, row.outliers.val_loss, "val loss", loss_text, names);
-    name_outliers(row, row.outliers.step_ms, "step ms", milliseconds, names);
-  }
-  if (names.empty()) return;
-  document.notes.push_back("Outliers, flagged but kept in every mean: " + listed_first(names, kMaxNamed, "; ") +
-                           (names.size() > kMaxNamed ? " (--json names all)" : "") + ". Each is more than " +
-                           format_significant(kOutlierLimit, 2) +
-                           " robust standard deviations from its cell's median. By chance alone, one of 5 ordinary "
-                           "runs is flagged in every fifth cell, and one of 20 in every tenth.");
-}
-
-/// Which runs' clocks were not taken as measured.
-void add_settled_note(Document& document, const std::vector<CellMeasures>& cells) {
-  constexpr std::size_t kMaxNamed = 6;
-  constexpr double kMinNamedShare = 1e-6;  // of the clock: what every run loses to such steps is not taken away
-  if (clock_samples_of(cells) > kMaxClockSamples) {
-    document.notes.push_back("Clocks are as measured: more than " + format_count(kMaxClockSamples) +
-                             " samples are not searched for disturbed steps.");
-  }
-  std::vector<std::string> names;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      if (run.disturbed_steps == 0 || run.replaced_ms < kMinNamedShare * *run.raw_clock_ms) continue;
-      names.push_back(cell.cell.label + ", seed " + std::to_string(run.run.seed) + ": " +
-                      counted(run.disturbed_steps, "step") + ", " + format_significant(run.replaced_ms, 3) + " ms");
-    }
-  }
-  if (names.empty()) return;
-  document.notes.push_back("Disturbed steps count as the other runs of the cell took them (" +
-                           listed_first(names, kMaxNamed, "; ") +
-                           " less than measured). What every run loses to such steps stays in the clocks.");
-}
-
-/// How the runs shared the machine.
-void add_turns_note(Document& document, const std::vector<CellMeasures>& cells) {
-  std::set<std::string> blocks;
-  int in_turns = 0, alone = 0, without = 0;
-  double cold_ms = 0.0, clock_ms = 0.0;
-  for (const CellMeasures& cell : cells) {
-    for (const RunMeasure& run : cell.runs) {
-      if (!run.raw_clock_ms) continue;
-      (run.turns > 0 ? in_turns : alone) += 1;
-      without += run.has_engine_without_turns;
-      if (run.turns == 0) continue;
-      blocks.insert(run.block);
-      cold_ms += run.cold_ms;
-      clock_ms += *run.raw_clock_ms;
-    }
-  }
-  if (without > 0) {
-    document.notes.push_back(counted(without, "run") + (without == 1 ? " was" : " were") +
-                             " to take steps in turns, but " +
-                             (without == 1 ? "its engine takes" : "their engines take") +
-                             " none: each had the machine from start to end. Compare times with care.");
-  }
-  if (in_turns == 0) return;
-  const std::string others = alone == 0 ? ""
-                                        : " " + counted(alone, "other run") +
-                                              " had the machine from start to end: compare their times with care.";
-  document.notes.push_back(
-      counted(in_turns, "run") + " took steps in turns, in " + counted(static_cast<int>(blocks.size()), "block") +
-      " of runs that were resident together. First steps of turns count as the others of their turn (" +
-      format_significant(100.0 * cold_ms / clock_ms, 2) +
-      " % of the clock less), and slow rounds of a block are taken from the times of all its runs." + others);
-}
-
-void add_jobs_note(Document& document, const std::vector<CellMeasures>& cells) {
-  int beside = 0;
-  for (const CellMeasures& cell : cells)
-    beside += static_cast<int>(
-        std::count_if(cell.runs.begin(), cell.runs.end(), [](const RunMeasure& run) { return run.was_beside_others; }));
-  if (beside == 0) return;
-  document.notes.push_back(counted(beside, "run") +
-                           " ran beside others (--jobs), so there are losses of them and no times. `nanobench run` "
-                           "without --jobs measures those.");
-}
-
-/// Runs that are copies of each other: their spread of zero is not that of training.
-void add_copies_warning(Document& document, const std::vector<CellMeasures>& cells) {
-  std::size_t most = 0;
-  for (const CellMeasures& cell : cells) {
-    std::set<double> losses;
-    std::size_t runs = 0;
-    for (const RunMeasure& run : cell.runs) {
-      if (!run.run.is_completed() || !run.run.result->final_val_loss || run.run.mock) continue;
-      losses.insert(*run.run.result->final_val_loss);
-      ++runs;
-    }
-    if (losses.size() > 1) return;
-    most = std::max(most, runs);
-  }
-  if (most < 2) return;
-  document.warnings.emplace_back(
-      "All runs of a cell have the same final loss, whatever their seed. Either the trainer does not use the seed, and "
-      "these are copies of one run, on which the verdicts on losses rest; or it prints few digits.");
-}
-
-void add_peeking_warning(Document& document, const std::vector<int>& looks) {
-  constexpr std::size_t kMaxNamed = 6;
-  if (looks.size() < 2) return;
-  const std::size_t named = std::min(looks.size() - 1, kMaxNamed - 1);
-  std::string seeds = joined(std::vector<int>(looks.begin(), looks.begin() + static_cast<std::ptrdiff_t>(named)));
-  seeds += (looks.size() > kMaxNamed ? " ... and " : " and ") + std::to_string(looks.back());
-  document.warnings.push_back("This is look " + std::to_string(looks.size()) +
-                              " at results to which seeds were added (" + seeds +
-                              " seeds). p-values and verdicts hold for one look only, so chance passes for an effect "
-                              "more often than they say; `run --until-decided` may look after every seed.");
-}
-
 void add_reading_notes(Document& document, const results::PlanRecord& plan, const ComparisonTable& table) {
-  document.notes = table.notes;
+  document.notes = texts_of(table.notes);
   const char* const reference = plan.design == results::Design::kHistory ? "the row before" : "the first row";
   document.reading = {std::string("change and speed-up: against ") + reference + ", paired by seed.",
                       "step ms: training clock over the timed steps, disturbed steps as the cell's other runs took "
@@ -503,14 +382,10 @@ Document report_of(const results::PlanRecord& plan, const std::vector<CellMeasur
   if (!plan.contrasts.empty()) document.sections.push_back(contrast_section(plan.contrasts, effects, needed));
   if (const std::optional<LossAttribution> attribution = attribute_loss(plan, cells))
     document.sections.push_back(attribution_section(*attribution));
-  document.warnings = table.warnings;
-  add_peeking_warning(document, table.looks);
-  add_copies_warning(document, cells);
+  document.warnings = texts_of(table.warnings);
+  for (const Remark& warning : verdict_warnings(table, cells)) document.warnings.push_back(text_of(warning));
   add_reading_notes(document, plan, table);
-  add_outlier_note(document, table);
-  add_settled_note(document, cells);
-  add_turns_note(document, cells);
-  add_jobs_note(document, cells);
+  for (const Remark& note : measure_notes(table, cells)) document.notes.push_back(text_of(note));
   return document;
 }
 

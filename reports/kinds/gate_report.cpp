@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "reports/gate/gate_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -103,7 +104,7 @@ Table checks_table(const GateResult& result) {
                           change_cell(check, check.change), change_cell(check, check.bound),
                           change_cell(check, check.margin), n_cell(check), p_cell(check.p),
                           text_cell(enum_name(check.test)), text_cell(enum_name(check.spread)),
-                          chance_cell(check.pass_power), text_cell(check.reason)});
+                          chance_cell(check.pass_power), text_cell(reason_text(check))});
   }
   return table;
 }
@@ -192,7 +193,7 @@ Document gate_report(const GateResult& result) {
   document.headline = gate_headline(result);
   document.sections.emplace_back().tables.push_back(checks_table(result));
   document.sections.emplace_back().facts = facts_of(result);
-  document.warnings = result.problems;
+  for (const GateProblem& problem : result.problems) document.warnings.push_back(text_of(problem));
   if (result.forecast && result.answer == GateAnswer::kInconclusive) {
     if (const std::string warning = forecast_warning(*result.forecast); !warning.empty())
       document.warnings.push_back(warning);
@@ -270,7 +271,7 @@ Document compare_report(const GateResult& result) {
   document.sections.emplace_back().tables.push_back(std::move(table));
   document.sections.emplace_back().facts = {{"baseline", "baseline", text_cell(side_text(result.baseline))},
                                             {"candidate", "candidate", text_cell(side_text(result.candidate))}};
-  document.warnings = result.problems;
+  for (const GateProblem& problem : result.problems) document.warnings.push_back(text_of(problem));
   document.notes = result.notes;
   add_median_note(document, result);
   document.reading.push_back("change: candidate against baseline, above 0 is worse. At worst: the one-sided bound at " +

@@ -6,9 +6,11 @@
 #include <tuple>
 
 #include "core/base/text.h"
+#include "reports/comparison/remark_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 #include "reports/transfer/transfer.h"
+#include "reports/transfer/transfer_text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -171,7 +173,7 @@ Table published_table(const Transfer& transfer, bool is_short, std::size_t& left
   for (const TransferChange* item : changes) {
     const TransferChange& change = *item;
     const PublishedChange& published = *change.published;
-    TableCell reason = text_or_missing(published.reason);
+    TableCell reason = published.limit ? text_cell(text_of(*published.limit)) : missing_cell();
     if (!published.note.empty()) reason.detail = "(" + published.note + ")";
     table.rows.push_back({text_cell(change.name), text_cell(published.record), fixed_cell(published.before_s, 1),
                           fixed_cell(published.after_s, 1),

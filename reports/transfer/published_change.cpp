@@ -8,7 +8,6 @@
 
 #include "ablations/resolve.h"
 #include "core/base/json.h"
-#include "core/base/text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -46,14 +45,15 @@ std::optional<PublishedTimes> times_of(const Record& before, const Record& after
 std::optional<PublishedChange> change_between(const Record& before, const Record& after) {
   const std::optional<PublishedTimes> times = times_of(before, after);
   if (!times || !(times->before_s > 0.0) || !(times->after_s > 0.0)) return std::nullopt;
-  return PublishedChange{.log_ratio = std::log(times->after_s / times->before_s),
+  PublishedChange change{.log_ratio = std::log(times->after_s / times->before_s),
                          .record = after.id,
                          .before_s = times->before_s,
                          .after_s = times->after_s,
-                         .reason = before.published.is_of_another_script || after.published.is_of_another_script
-                                       ? "logs of another script"
-                                       : "",
+                         .limit = std::nullopt,
                          .note = after.note};
+  if (before.published.is_of_another_script || after.published.is_of_another_script)
+    change.limit = PublishedLimit{.kind = PublishedLimit::Kind::kOtherScript};
+  return change;
 }
 
 /// The records that changed the feature from one value to the other, in order.
@@ -68,7 +68,7 @@ std::vector<const Record*> records_with(const Catalogue& catalogue, const Featur
   return found;
 }
 
-/// What the record changed besides the feature and numbers of steps.
+/// The features that the record changed besides this one and numbers of steps.
 std::vector<std::string> other_changes(const Catalogue& catalogue, const Record& record, const Feature& feature) {
   std::vector<std::string> others;
   const core::TrainConfig parent = ablations::resolve_record(catalogue, *record.parent);
@@ -86,18 +86,19 @@ std::vector<std::string> other_changes(const Catalogue& catalogue, const Record&
                     [&](const ablations::DocumentedChange& change) { return change.record == record.number; });
     if (is_of_record && !other->is_applicable()) others.push_back(other->id);
   }
-  if (!record.patch.empty()) others.emplace_back("settings without a feature");
   return others;
 }
 
-/// Why the times are not of this measurement's change alone; "" if they are.
-std::string reason_against(const Catalogue& catalogue, const Record& record, const Feature& feature,
-                           const ChangeKey& key) {
-  constexpr std::size_t kMaxNamed = 3;
+/// Why the times are not of this measurement's change alone; nullopt if they are.
+std::optional<PublishedLimit> limit_of(const Catalogue& catalogue, const Record& record, const Feature& feature,
+                                       const ChangeKey& key) {
   const std::vector<std::string> others = other_changes(catalogue, record, feature);
-  if (!others.empty()) return "together with " + listed_first(others, kMaxNamed);
+  if (!others.empty() || !record.patch.empty())
+    return PublishedLimit{
+        .kind = PublishedLimit::Kind::kOtherChanges, .others = others, .has_other_settings = !record.patch.empty()};
   const bool is_there = key.base.empty() && (key.base_record == record.id || key.base_record == record.parent);
-  return is_there ? "" : "measured in " + key.base_text();
+  if (is_there) return std::nullopt;
+  return PublishedLimit{.kind = PublishedLimit::Kind::kOtherBase, .base = key.base_text()};
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ std::optional<PublishedChange> published_change(const Catalogue& catalogue, cons
   for (const Record* record : records_with(catalogue, feature, key)) {
     std::optional<PublishedChange> change = change_between(catalogue.record(*record->parent), *record);
     if (!change) continue;
-    if (change->counts()) change->reason = reason_against(catalogue, *record, feature, key);
+    if (change->counts()) change->limit = limit_of(catalogue, *record, feature, key);
     if (!best || (change->counts() && !best->counts())) best = std::move(change);
   }
   return best;

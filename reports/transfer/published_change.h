@@ -3,11 +3,27 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ablations/catalogue.h"
 #include "reports/transfer/measured_change.h"
 
 namespace nanobench::reports {
+
+/// Why a published time is not of a measured change alone.
+struct PublishedLimit {
+  enum class Kind {
+    kOtherScript,   ///< the logs are of another script than the record's
+    kOtherChanges,  ///< the record changed `others` too, or settings that belong to no feature
+    kOtherBase,     ///< the change was measured in `base`, which is neither the record nor its parent
+  };
+  Kind kind = Kind::kOtherScript;
+  std::vector<std::string> others = {};  ///< features
+  bool has_other_settings = false;
+  std::string base = {};
+
+  bool operator==(const PublishedLimit&) const = default;
+};
 
 /// The published training times on 8 H100 before and after a change.
 ///
@@ -18,10 +34,10 @@ struct PublishedChange {
   std::string record;      ///< the record that brought the change
   double before_s = 0.0;   ///< seconds of the training clock, or official ones if a record has no other
   double after_s = 0.0;
-  std::string reason;  ///< why it is not of this change alone, or of another configuration; empty: it counts
-  std::string note;    ///< the record's note on its published figures; may be empty
+  std::optional<PublishedLimit> limit;  ///< absent: it counts
+  std::string note;                     ///< the record's note on its published figures; may be empty
 
-  bool counts() const { return reason.empty(); }
+  bool counts() const { return !limit; }
 };
 
 /// nullopt if no record brought the change, or its times are not published.

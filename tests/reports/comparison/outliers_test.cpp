@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "reports/comparison/comparison.h"
+#include "reports/comparison/remark_text.h"
+#include "reports/comparison/remarks.h"
 #include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "tests/reports/made_cells.h"
@@ -77,18 +79,27 @@ TEST(Outliers, AreNamedCountedAndLeftInTheMean) {
   EXPECT_NEAR(loss.at("mean").get<double>(), 3.30366666666667, 1e-12) << "with the flagged run";
   EXPECT_EQ(json.at("tables").at("rows").at(0).at("step_ms").at("outliers"), 0);
   EXPECT_TRUE(json.at("tables").at("rows").at(1).at("val_loss").at("outliers").is_null()) << "two runs: not judged";
-  const std::string text = render_terminal(document, {.width = 300, .has_color = false});
-  EXPECT_NE(text.find("kept in every mean: base, seed 4, run 1004: val loss 3.4200, median 3.2805"), std::string::npos)
-      << text;
+  const std::vector<Remark> notes = measure_notes(compare(plan, cells, {}), cells);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].kind, RemarkKind::kOutliers);
+  ASSERT_EQ(notes[0].runs.size(), 1U);
+  EXPECT_EQ(notes[0].runs[0].row, "base");
+  EXPECT_EQ(notes[0].runs[0].seed, 4U);
+  EXPECT_EQ(notes[0].runs[0].run_id, 1004);
+  EXPECT_FALSE(notes[0].runs[0].is_time);
+  EXPECT_DOUBLE_EQ(notes[0].runs[0].value, 3.420);
+  EXPECT_DOUBLE_EQ(notes[0].runs[0].median, 3.2805);
+  EXPECT_EQ(document.notes.back(), text_of(notes[0]));
 }
 
-TEST(Outliers, ManyAreCountedWhereTheyCannotAllBeNamed) {
+TEST(Outliers, AllAreInTheRemark) {
   results::PlanRecord plan;
   std::vector<CellMeasures> cells;
   for (int i = 0; i < 12; ++i)
     cells.push_back(made_cell(std::to_string(i), {3.280, 3.281, 3.279, 3.420, 3.282, 3.280}));
-  const Document document = comparison_report(plan, cells, compare(plan, cells, {}));
-  EXPECT_NE(document.notes.back().find(" and 2 more (--json names all)"), std::string::npos) << document.notes.back();
+  const std::vector<Remark> notes = measure_notes(compare(plan, cells, {}), cells);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].runs.size(), 12U) << "of which a sentence names ten";
 }
 
 TEST(OutliersSimulation, OrdinaryRunsAreFlaggedAsOftenAsTheNoteSays) {

@@ -8,6 +8,7 @@
 #include "reports/comparison/settled_clocks.h"
 #include "reports/comparison/step_phases.h"
 #include "reports/gate/gate.h"
+#include "reports/gate/gate_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "results/import/log_import.h"
@@ -137,7 +138,7 @@ TEST_F(TrainingClock, ASlowdownOfAnyPhaseIsOneOfTheWhole) {
     EXPECT_NEAR(*table.rows[1].clock_ms.mean / slower.clock(), 1.0, 0.003) << name;
     EXPECT_DOUBLE_EQ(*table.rows[1].step_ms.mean, *table.rows[1].clock_ms.mean / (kStepCount - kUntimed)) << name;
     const GateCheck check = time_check(plan);
-    EXPECT_EQ(check.verdict, Verdict::kRegressed) << name << check.reason;
+    EXPECT_EQ(check.verdict, Verdict::kRegressed) << name << reason_text(check);
     EXPECT_NEAR(*check.change, 1.0 / planted - 1.0, 0.003) << name;
     EXPECT_FALSE(check.is_by_median) << name;
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "reports/gate/gate_text.h"
 #include "tests/reports/stats/simulation.h"
 
 namespace nanobench::reports {
@@ -142,10 +143,10 @@ TEST(Bisection, AStepIsWhatTheGateAnswers) {
   result.answer = GateAnswer::kPass;
   EXPECT_EQ(judged_step({.id = "a"}, result, 3).verdict, CommitVerdict::kGood);
   result.answer = GateAnswer::kIncomplete;
-  result.problems = {"candidate, it, seed 1: crashed: exit 3"};
+  result.problems = {{.side = "candidate", .cell = "it", .seed = 1, .outcome = "crashed", .message = "exit 3"}};
   const BisectStep broken = judged_step({.id = "a"}, result, 3);
   EXPECT_EQ(broken.verdict, CommitVerdict::kSkipped);
-  EXPECT_EQ(broken.reason, result.problems.front());
+  EXPECT_EQ(broken.reason, text_of(result.problems.front()));
   EXPECT_EQ(broken.seeds, 0);
   EXPECT_FALSE(broken.is_judged);
   result.answer = GateAnswer::kInconclusive;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "reports/gate/gate_text.h"
 
 namespace nanobench::reports {
 namespace {
@@ -78,7 +79,7 @@ TEST(Gate, TrainingMemoryIsJudgedWhereBothSidesKnowItAndGatesIfAsked) {
   for (const GateMetric metric : all_gate_metrics()) policy.of(metric).gates = metric == GateMetric::kLoss;
   const GateResult judged = evaluate_gate(arm_of("a", 5, told), arm_of("b", 5, more), policy, {.is_interleaved = true});
   const GateCheck& check = check_of(judged, "training memory");
-  EXPECT_EQ(check.verdict, Verdict::kRegressed) << check.reason;
+  EXPECT_EQ(check.verdict, Verdict::kRegressed) << reason_text(check);
   EXPECT_NEAR(check.change.value_or(0), 0.2, 0.01);
   EXPECT_FALSE(check.gates);
   EXPECT_EQ(check_of(judged, "peak memory").verdict, Verdict::kUnchanged) << "within 2 % of the whole process";
@@ -137,7 +138,7 @@ TEST(Gate, ThePBesideAVerdictIsThatOfItsTest) {
                           {0.01, 0.0001, Verdict::kRegressed, GateTest::kWorse, &GatePValues::worse},
                           {0.0, 0.01, Verdict::kInconclusive, GateTest::kNotWorse, &GatePValues::not_worse}}) {
     const GateCheck check = loss_check(one.shift, one.spread);
-    EXPECT_EQ(check.verdict, one.verdict) << one.shift << " " << check.reason;
+    EXPECT_EQ(check.verdict, one.verdict) << one.shift << " " << reason_text(check);
     EXPECT_EQ(check.test, one.test) << one.shift;
     ASSERT_TRUE(check.p) << one.shift;
     EXPECT_EQ(check.p, check.tests.*one.p) << one.shift;
@@ -176,7 +177,7 @@ TEST(Gate, EachMetricCanRegressAlone) {
     const GateResult result = evaluate_gate(arm_of("a", 5), arm_of("b", 5, change), {}, {.is_interleaved = true});
     for (const GateCheck& check : result.checks) {
       EXPECT_EQ(check.verdict, check.name == name ? Verdict::kRegressed : Verdict::kUnchanged)
-          << name << ": " << check.name << ": " << check.reason;
+          << name << ": " << check.name << ": " << reason_text(check);
     }
     EXPECT_EQ(exit_code(result.answer), 1);
     // The other way round it is an improvement, and passes.
@@ -213,8 +214,12 @@ TEST(Gate, FailedRunsAreIncompleteAndDivergedOnesARegression) {
   const GateResult incomplete = evaluate_gate(arm_of("a", 5), arm_of("b", 5, crashed), {}, {.is_interleaved = true});
   EXPECT_EQ(incomplete.answer, GateAnswer::kIncomplete);
   EXPECT_EQ(exit_code(incomplete.answer), 4);
-  ASSERT_EQ(incomplete.problems.size(), 1U);
-  EXPECT_EQ(incomplete.problems.front(), "candidate, cell, seed 2: crashed: SIGSEGV");
+  EXPECT_EQ(incomplete.problems, (std::vector<GateProblem>{{.kind = GateProblem::Kind::kFailedRun,
+                                                            .side = "candidate",
+                                                            .cell = "cell",
+                                                            .seed = 2,
+                                                            .outcome = "crashed",
+                                                            .message = "SIGSEGV"}}));
 
   const auto diverged = [](ArmRun& run) {
     if (run.seed == 2) run = {.seed = 2, .outcome = core::RunOutcome::kDiverged, .message = "NaN"};
@@ -227,34 +232,37 @@ TEST(Gate, FailedRunsAreIncompleteAndDivergedOnesARegression) {
 }
 
 TEST(Gate, WhatCannotBeComparedIsSaid) {
+  using enum MismatchKind;
   GatePolicy without_time;
   without_time.time.gates = false;
   without_time.memory.gates = false;
+  const Arm now = arm_of("b", 5);
   struct Case {
-    const char* word;
+    Mismatch mismatch;
     std::function<void(Arm&)> change;
     bool needs_machine;
   };
   const Case cases[] = {
-      {"machine", [](Arm& arm) { arm.hardware = "another"; }, true},
-      {"GPU", [](Arm& arm) { arm.gpu = "NVIDIA H100 (GPU-1), driver 570"; }, true},
-      {"threads", [](Arm& arm) { arm.threads = 8; }, true},
-      {"processes", [](Arm& arm) { arm.processes = 2; }, true},
-      {"data", [](Arm& arm) { arm.data_digest = "another"; }, false},
-      {"scale", [](Arm& arm) { arm.scale = "nano"; }, false},
-      {"configuration", [](Arm& arm) { arm.cells.front().config_digest = "another"; }, false},
-      {"no such cell", [](Arm& arm) { arm.cells.front().label = "another"; }, false},
+      {{kMachine, "another", now.hardware}, [](Arm& arm) { arm.hardware = "another"; }, true},
+      {{kGpu, "an H100", now.gpu}, [](Arm& arm) { arm.gpu = "an H100"; }, true},
+      {{kThreads, "8", std::to_string(now.threads)}, [](Arm& arm) { arm.threads = 8; }, true},
+      {{kProcesses, "2", std::to_string(now.processes)}, [](Arm& arm) { arm.processes = 2; }, true},
+      {{kData, "another", now.data_digest}, [](Arm& arm) { arm.data_digest = "another"; }, false},
+      {{kScale, "nano", now.scale}, [](Arm& arm) { arm.scale = "nano"; }, false},
+      {{.kind = kConfiguration}, [](Arm& arm) { arm.cells.front().config_digest = "another"; }, false},
+      {{.kind = kNoSuchCell}, [](Arm& arm) { arm.cells.front().label = "another"; }, false},
   };
   for (const Case& one : cases) {
     Arm baseline = arm_of("a", 5);
     one.change(baseline);
-    const GateResult result = evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = false});
-    EXPECT_EQ(exit_code(result.answer), 5) << one.word;
-    const std::string& reason = check_of(result, one.needs_machine ? "step time" : "loss").reason;
-    EXPECT_NE(reason.find(one.word), std::string::npos) << reason;
+    const GateResult result = evaluate_gate(baseline, now, {}, {.is_interleaved = false});
+    EXPECT_EQ(exit_code(result.answer), 5) << text_of(one.mismatch);
+    const GateCheck& check = check_of(result, one.needs_machine ? "step time" : "loss");
+    EXPECT_EQ(check.reason, CheckReason::kMismatch);
+    EXPECT_EQ(check.mismatch, one.mismatch) << text_of(check.mismatch);
     if (one.needs_machine) {
-      EXPECT_EQ(exit_code(evaluate_gate(baseline, arm_of("b", 5), without_time, {.is_interleaved = false}).answer), 0)
-          << one.word;
+      EXPECT_EQ(exit_code(evaluate_gate(baseline, now, without_time, {.is_interleaved = false}).answer), 0)
+          << text_of(one.mismatch);
     }
   }
 }
@@ -272,7 +280,7 @@ TEST(Gate, TimesOfAnotherGpuCountNowhere) {
     candidate.gpu = other;
     const GateResult result = evaluate_gate(baseline, candidate, {}, {.is_interleaved = true});
     EXPECT_EQ(exit_code(result.answer), 5) << other;
-    EXPECT_NE(check_of(result, "step time").reason.find(other), std::string::npos);
+    EXPECT_EQ(check_of(result, "step time").mismatch, (Mismatch{MismatchKind::kGpu, baseline.gpu, other}));
     EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged) << "losses count";
   }
 }
@@ -292,7 +300,7 @@ TEST(Gate, ALostCellIsMissingEvidence) {
   baseline.cells.push_back({.label = "lost", .config_digest = "c", .runs = baseline.cells.front().runs});
   const GateResult result = evaluate_gate(baseline, arm_of("b", 5), {}, {.is_interleaved = true});
   EXPECT_EQ(exit_code(result.answer), 4);
-  EXPECT_NE(result.problems.front().find("lost"), std::string::npos);
+  EXPECT_EQ(result.problems.front(), (GateProblem{.kind = GateProblem::Kind::kLostCell, .cell = "lost"}));
 }
 
 TEST(Gate, NothingToCompareNeverPasses) {
@@ -364,7 +372,8 @@ TEST(Gate, TimesOfTwoConfigurationsNeedOneCode) {
   const GateSetting others = {.is_interleaved = true, .allows_other_configs = true};
   const Arm base = with_code("a", "c", {});
   const GateCheck differing = check_of(evaluate_gate(base, with_code("b", "d", {"blocks"}), {}, others), "step time");
-  EXPECT_NE(differing.reason.find("a kernel for blocks on one side only"), std::string::npos) << differing.reason;
+  EXPECT_EQ(differing.reason, CheckReason::kMismatch);
+  EXPECT_EQ(differing.mismatch, (Mismatch{.kind = MismatchKind::kCode, .parts = {"blocks"}}));
   EXPECT_EQ(differing.verdict, Verdict::kMissing);
   EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "d", {}), {}, others), "step time").verdict, Verdict::kMissing);
   EXPECT_NE(check_of(evaluate_gate(base, with_code("b", "c", {"blocks"}), {}, others), "step time").verdict,
@@ -386,7 +395,8 @@ TEST(Gate, TimesOfReferenceKernelsAreComparedWithTheirLike) {
   Arm reference = arm_of("b", 5);
   reference.kernels = core::KernelChoice::kReference;
   const GateResult result = evaluate_gate(arm_of("a", 5), reference, {}, {.is_interleaved = true});
-  EXPECT_NE(check_of(result, "step time").reason.find("the kind of kernels differs"), std::string::npos);
+  EXPECT_EQ(check_of(result, "step time").mismatch,
+            (Mismatch{MismatchKind::kKernels, enum_name(core::KernelChoice::kFused), enum_name(reference.kernels)}));
   EXPECT_EQ(check_of(result, "loss").verdict, Verdict::kUnchanged);
 }
 

@@ -216,27 +216,30 @@ TEST(PublishedChange, OfAStepIsTheRatioOfItsRecords) {
   EXPECT_FALSE(published_change(catalogue(), {"record", "record12", "nowhere", "", ""}));
   const auto other = published_change(catalogue(), {"record", "record72", "record73", "", ""});
   ASSERT_TRUE(other);
-  EXPECT_EQ(other->reason, "logs of another script");
+  EXPECT_EQ(other->limit, (PublishedLimit{.kind = PublishedLimit::Kind::kOtherScript}));
   EXPECT_EQ(other->note, catalogue().record("record73").note);
   EXPECT_FALSE(other->note.empty());
   EXPECT_FALSE(published_change(catalogue(), {"record", "record85", "record86", "", ""})->counts()) << "of the first";
 }
 
 TEST(PublishedChange, OfAFeatureCountsOnlyAlone) {
+  using Kind = PublishedLimit::Kind;
   // Record 30 changed the MLP of one layer, and steps.
   const auto alone = published_change(catalogue(), key_of("mlp_skip", "record30"));
   ASSERT_TRUE(alone);
-  EXPECT_TRUE(alone->counts()) << alone->reason;
+  EXPECT_TRUE(alone->counts());
   EXPECT_EQ(alone->record, "record30");
   EXPECT_NEAR(alone->log_ratio, std::log(163.035 / 163.838), 1e-9);
   EXPECT_TRUE(published_change(catalogue(), key_of("mlp_skip", "record29"))->counts()) << "added to the parent";
-  EXPECT_EQ(published_change(catalogue(), key_of("mlp_skip", "record41"))->reason, "measured in record41");
-  EXPECT_EQ(published_change(catalogue(), key_of("mlp_skip", "record30", "qk_norm=off"))->reason,
-            "measured in record30, qk_norm=off");
+  EXPECT_EQ(published_change(catalogue(), key_of("mlp_skip", "record41"))->limit,
+            (PublishedLimit{.kind = Kind::kOtherBase, .base = "record41"}));
+  EXPECT_EQ(published_change(catalogue(), key_of("mlp_skip", "record30", "qk_norm=off"))->limit,
+            (PublishedLimit{.kind = Kind::kOtherBase, .base = "record30, qk_norm=off"}));
   const auto rotary = published_change(catalogue(), key_of("rotary", "record17"));
   ASSERT_TRUE(rotary);
-  EXPECT_FALSE(rotary->counts());
-  EXPECT_EQ(rotary->reason.rfind("together with ", 0), 0U) << rotary->reason;
+  ASSERT_FALSE(rotary->counts());
+  EXPECT_EQ(rotary->limit->kind, Kind::kOtherChanges);
+  EXPECT_FALSE(rotary->limit->others.empty());
   // Record 37's logs are of another version of PyTorch too, which no setting shows.
   EXPECT_FALSE(published_change(catalogue(), key_of("cross_entropy_precision", "record37"))->counts());
   EXPECT_FALSE(published_change(catalogue(), {"no_such_feature", "a", "b", "record17", ""}));
