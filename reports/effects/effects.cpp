@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "reports/comparison/conditions.h"
-#include "reports/comparison/remark_text.h"
 #include "reports/stats/distributions.h"
 #include "reports/stats/factorial_effects.h"
 #include "reports/stats/multiple.h"
@@ -138,37 +137,34 @@ bool has_times(const std::vector<ContrastPart>& parts) {
 }
 
 /// Why no time at equal loss could be computed.
-std::string reason_without_seconds(const EffectResult& result) {
-  if (result.seconds.equal_loss.status == EqualLoss::Status::kNoSlope)
-    return "too few validations to convert loss into time; the loss and the time have their own verdicts";
-  if (result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain)
-    return "the end of the loss curve is too flat or too noisy to convert loss into time; the loss has its own verdict";
-  return std::min(result.loss.n, result.log_time.n) == 1 ? "n = 1 gives no error"
-                                                         : "the runs give no error to judge by";
+NoVerdict reason_without_seconds(const EffectResult& result) {
+  if (result.seconds.equal_loss.status == EqualLoss::Status::kNoSlope) return NoVerdict::kFewValidations;
+  if (result.seconds.equal_loss.status == EqualLoss::Status::kSlopeUncertain) return NoVerdict::kUncertainSlope;
+  return std::min(result.loss.n, result.log_time.n) == 1 ? NoVerdict::kOneSeed : NoVerdict::kNoError;
 }
 
 void judge_feature(EffectResult& result, const std::vector<ContrastPart>& parts, const EffectRules& rules) {
   result.verdict = FeatureVerdict::kInconclusive;
+  result.min_n = rules.min_n;
   const int n = std::min(result.loss.n, result.log_time.n);
   if (n == 0) {
     const bool is_mixed = result.loss.n > 0 && has_times(parts);
-    result.reason =
-        result.loss.n == 0 ? "not every cell has a completed run"
-        : is_mixed ? "no seed has all its cells on one machine and seat, and times of different places are not compared"
-                   : "not every cell has runs with a step time";
+    result.no_verdict = result.loss.n == 0 ? NoVerdict::kMissingCell
+                        : is_mixed         ? NoVerdict::kOtherPlaces
+                                           : NoVerdict::kNoTimes;
     return;
   }
   if (!result.other_code.empty()) {
-    result.reason = different_code(result.other_code);
+    result.no_verdict = NoVerdict::kOtherCode;
     return;
   }
   if (!result.seconds.equal_loss.is_converted()) {
-    result.reason = reason_without_seconds(result);
+    result.no_verdict = reason_without_seconds(result);
     return;
   }
   if (n < rules.min_n) {
     result.is_indicated = result.adjusted_p && *result.adjusted_p < rules.nominal_p.value_or(rules.alpha);
-    result.reason = "n = " + std::to_string(n) + "; a verdict needs " + std::to_string(rules.min_n);
+    result.no_verdict = NoVerdict::kFewSeeds;
     return;
   }
   result.verdict =
@@ -296,7 +292,7 @@ void keep_first(EffectResult& result, const EffectResult& at_look, int look) {
   const bool is_decided_now = at_look.verdict && *at_look.verdict != FeatureVerdict::kInconclusive;
   if (result.decided_at_look || !is_decided_now) return;
   result.verdict = at_look.verdict;
-  result.reason.clear();
+  result.no_verdict = NoVerdict::kNone;
   result.decided_at_look = look;
 }
 

@@ -20,6 +20,20 @@
 
 namespace nanobench::reports {
 
+/// Why a single change has no verdict.
+enum class NoVerdict {
+  kNone,            ///< it has one, or it is no single change
+  kMissingCell,     ///< not every cell has a completed run
+  kOtherPlaces,     ///< no seed has all its cells on one machine and seat
+  kNoTimes,         ///< not every cell has runs with a step time
+  kOtherCode,       ///< EffectResult::other_code
+  kFewValidations,  ///< too few to convert loss into time
+  kUncertainSlope,  ///< the end of the loss curve is too flat or too noisy for that
+  kOneSeed,         ///< it gives no error
+  kNoError,         ///< the runs give none
+  kFewSeeds,        ///< fewer than EffectResult::min_n
+};
+
 struct EffectResult {
   results::PlanContrast contrast;
   MeasuredEffect loss;
@@ -33,8 +47,9 @@ struct EffectResult {
   std::optional<double> equivalence_p;    ///< of seconds beyond the margins; by Holm, as above
   bool is_indicated = false;              ///< adjusted_p is below alpha, but the seeds are too few for a verdict
   std::optional<FeatureVerdict> verdict;  ///< for single changes: main and simple effects
-  std::string reason;                     ///< why no verdict was possible; empty otherwise
-  std::vector<std::string> missing;       ///< cells without a completed run
+  NoVerdict no_verdict = NoVerdict::kNone;
+  int min_n = 0;                       ///< seeds that a verdict needs
+  std::vector<std::string> missing;    ///< cells without a completed run
   core::StepParts other_code;          ///< parts_without_kernel(): times of different code, which more seeds do not fix
   std::optional<int> decided_at_look;  ///< in a plan of looks: the look that decided; absent while undecided
 };

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "reports/effects/effect_text.h"
 #include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
@@ -49,7 +50,8 @@ struct Tally {
       case Status::kUnknown: break;
     }
     ++unknown;
-    reasons.insert(effect.reason.empty() ? "its runs give no answer" : effect.reason);
+    const std::string reason = reason_text(effect);
+    reasons.insert(reason.empty() ? "its runs give no answer" : reason);
   }
 
  private:

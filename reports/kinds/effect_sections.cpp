@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "reports/effects/effect_text.h"
 #include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
@@ -122,7 +123,7 @@ TableCell seconds_cell(const EffectResult& effect) {
 
 TableCell verdict_cell(const EffectResult& effect) {
   if (!effect.verdict) return missing_cell();
-  std::string remark = effect.reason;
+  std::string remark = reason_text(effect);
   if (effect.is_indicated) remark = "indicated: p " + p_text(*effect.adjusted_p) + "; " + remark;
   if (effect.decided_at_look) remark = "at look " + std::to_string(*effect.decided_at_look);
   const std::string verdict = enum_name(*effect.verdict);
@@ -236,17 +237,8 @@ std::vector<std::string> reading_of(bool has_estimates, const std::vector<result
 std::vector<std::string> disagreements(const std::vector<EffectResult>& effects) {
   std::vector<std::string> lines;
   for (const EffectResult& effect : effects) {
-    const RankShift* const shift = effect.second.beside(effect.loss);
-    if (!effect.second.disagrees || shift == nullptr) continue;
-    const bool is_paired = shift == &*effect.second.pairs;
-    const std::string test = is_paired ? "the signed-rank test" : "the Mann-Whitney test";
-    const std::string runs = is_paired
-                                 ? counted(shift->n, "seed")
-                                 : std::to_string(shift->n) + " against " + std::to_string(shift->n_without) + " runs";
-    lines.push_back(effect.contrast.effect + ": two tests of val loss disagree. The t test gives p = " +
-                    format_significant(*effect.loss.adjusted_p, 2) + ", " + test + " over " + runs +
-                    " gives p = " + format_significant(*shift->adjusted_p, 2) + " and a shift of " +
-                    format_signed(shift->shift, 4) + ". Look at the single runs before you rely on either.");
+    if (!effect.second.disagrees || effect.second.beside(effect.loss) == nullptr) continue;
+    lines.push_back(disagreement_text(effect));
   }
   return lines;
 }
