@@ -10,6 +10,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/enum_names.h"
 #include "reports/claims/claim_evidence.h"
+#include "reports/claims/ledger_reason.h"
 
 namespace nanobench::reports {
 
@@ -57,9 +58,9 @@ struct LedgerEntry {
   std::optional<double> claimed;                    ///< the claim's own number, converted to the rule's form
   std::optional<double> published;                  ///< the same from records' logs and figures
   MeasuredNumber measured;
-  std::string by;      ///< "3 seeds", "counted", "read from the configuration"
-  std::string scale;   ///< "nano", "official", "as published", the operation's sizes
-  std::string reason;  ///< why there is no verdict; empty if there is one
+  LedgerBasis basis;
+  std::string scale;                   ///< "nano", "official", "as published", the operation's sizes
+  std::optional<LedgerReason> reason;  ///< why there is no verdict; absent if there is one
   /// Number of the first record whose configuration has what a claim of the kind `config` states; absent if none has.
   std::optional<std::int64_t> first_record;
   std::vector<SideNumber> also;

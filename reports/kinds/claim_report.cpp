@@ -5,6 +5,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/text.h"
 #include "reports/claims/ledger.h"
+#include "reports/claims/ledger_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
 
@@ -213,7 +214,8 @@ std::string side_text(const SideNumber& side) {
 /// Why there is no verdict, and what else was measured.
 TableCell remark_cell(const LedgerEntry& entry) {
   std::vector<std::string> texts;
-  if (!entry.reason.empty()) texts.push_back(entry.reason);
+  const std::string why = entry.reason ? text_of(*entry.reason) : "";
+  if (!why.empty()) texts.push_back(why);
   if (entry.first_record) texts.push_back("first so in #" + std::to_string(*entry.first_record));
   OrderedJson also = OrderedJson::array();
   for (const SideNumber& side : entry.also) {
@@ -221,7 +223,7 @@ TableCell remark_cell(const LedgerEntry& entry) {
     OrderedJson& number = also.emplace_back(OrderedJson{{"what", side.what}, {"value", json_of(side.number.value)}});
     if (side.number.interval) add_bounds(number, side.number.interval);
   }
-  const OrderedJson reason = entry.reason.empty() ? OrderedJson() : OrderedJson(entry.reason);
+  const OrderedJson reason = why.empty() ? OrderedJson() : OrderedJson(why);
   const OrderedJson first = entry.first_record ? OrderedJson(*entry.first_record) : OrderedJson();
   return value_cell(joined(texts, "; "), {{"reason", reason}, {"first_record", first}, {"also", std::move(also)}});
 }
@@ -251,6 +253,7 @@ Table ledger_table() {
 
 std::vector<TableCell> row_of(const LedgerEntry& entry) {
   const Claim& claim = *entry.claim;
+  const std::string basis = text_of(entry.basis);
   return {text_cell(claim.statement),
           text_cell(enum_name(entry.verdict)),
           claim_number_cell(claim, entry.claimed),
@@ -259,7 +262,7 @@ std::vector<TableCell> row_of(const LedgerEntry& entry) {
           remark_cell(entry),
           text_cell(entry.scale.empty() ? "-" : entry.scale),
           text_cell(quantity_text(claim)),
-          text_cell(entry.by.empty() ? "-" : entry.by),
+          text_cell(basis.empty() ? "-" : basis),
           entry.measured.value ? text_cell(enum_name(entry.evidence)) : missing_cell(),
           text_cell(claim.analysis),
           text_cell(claim.id)};

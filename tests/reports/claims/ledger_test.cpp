@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/hardware/gpu_report.h"
 #include "core/protocol/operation_spec.h"
 #include "reports/kinds/kinds.h"
@@ -18,6 +19,7 @@ namespace {
 using ablations::Catalogue;
 using ablations::Claim;
 using ablations::ClaimCell;
+using Kind = LedgerReason::Kind;
 
 const Catalogue& catalogue() {
   static const Catalogue embedded = Catalogue::embedded();
@@ -124,20 +126,28 @@ TEST_F(LedgerTest, WhatIsReadOrCountedNeedsNoRun) {
 TEST_F(LedgerTest, WhatNobodyRanIsNotMeasured) {
   const LedgerEntry entry = without_runs("seed003_attention_skip_faster");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
-  EXPECT_NE(entry.reason.find("--measure"), std::string::npos);
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kUnmeasured}));
   EXPECT_FALSE(entry.measured.value);
 }
 
 TEST_F(LedgerTest, WhatCannotBeMeasuredSaysWhy) {
   const LedgerEntry entry = without_runs("seed000_graph_breaks_15_percent_fewer");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
-  EXPECT_EQ(entry.reason, catalogue().claim("seed000_graph_breaks_15_percent_fewer").measure.why);
+  EXPECT_EQ(entry.reason,
+            (LedgerReason{.kind = Kind::kByClaim,
+                          .what = catalogue().claim("seed000_graph_breaks_15_percent_fewer").measure.why}));
 }
 
 TEST_F(LedgerTest, TwoSidesThatAreOneConfigurationCompareNothing) {
   const LedgerEntry entry = without_runs("seed004_bfloat16_tables_save_memory");  // the scale holds float32
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
-  EXPECT_NE(entry.reason.find("same configuration"), std::string::npos) << entry.reason;
+  std::string refusal;
+  try {
+    ablations::require_difference({}, {});
+  } catch (const core::Error& error) {
+    refusal = error.what();
+  }
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kNotAtScale, .what = refusal, .scale = "nano"}));
 }
 
 /// 630 GFLOP in a step of half a second, on GPUs that multiply at 2,000 GFLOP/s.
@@ -176,7 +186,7 @@ TEST_F(LedgerTest, TheLevelOfAGpuIsNotJudgedByAProcessor) {
   const LedgerEntry entry = judged_claim("seed000_flop_utilisation_63_percent");
   EXPECT_NEAR(entry.measured.value.value_or(0), 0.63, 0.001);
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
-  EXPECT_NE(entry.reason.find("processor"), std::string::npos) << entry.reason;
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kNeedsGpu}));
 }
 
 /// Reserved over allocated memory: 1.2 before, 1.05 after.
@@ -229,7 +239,7 @@ TEST_F(LedgerTest, FusionIsJudgedByTheSameStepWithoutIt) {
     add_steps(add(*arms.after, seed), 10.0);
   }
   const LedgerEntry entry = judged_claim(claim);
-  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported) << entry.reason;
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
   EXPECT_NEAR(entry.measured.value.value_or(0), 0.5, 0.01);
 }
 
@@ -279,6 +289,7 @@ TEST_F(LedgerTest, RunsThatWereNotAskedForPositionsJudgeNoLongContext) {
   const LedgerEntry entry = judged_claim("seed002_long_context_handled_better");
   EXPECT_FALSE(entry.measured.value);
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kNotAsked}));
 }
 
 TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
@@ -293,7 +304,7 @@ TEST_F(LedgerTest, LossesAreComparedSeedBySeed) {
   EXPECT_NEAR(entry.measured.value.value_or(0), -0.1, 1e-9);
   EXPECT_EQ(entry.measured.n, 4);
   EXPECT_EQ(entry.scale, "nano");
-  EXPECT_EQ(entry.by, "4 seeds");
+  EXPECT_EQ(entry.basis, (LedgerBasis{.kind = LedgerBasis::Kind::kSeeds, .count = 4}));
 }
 
 TEST_F(LedgerTest, StabilityIsJudgedByTheRatesThatDoNotDiverge) {
@@ -315,7 +326,7 @@ TEST_F(LedgerTest, StabilityIsJudgedByTheRatesThatDoNotDiverge) {
   add_rates(*arms.before, arms.before_rates, 4.0);
   add_rates(*arms.after, arms.after_rates, 32.0);
   const LedgerEntry entry = judged_claim(claim);
-  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported) << entry.reason;
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
   EXPECT_NEAR(entry.measured.value.value_or(0), 8.0, 1e-9);
   EXPECT_EQ(entry.measured.n, 3);
 }
@@ -332,7 +343,7 @@ TEST_F(LedgerTest, GradientFlowIsJudgedByTheHealthOfTheRunsAndNotByTheirLosses) 
     }
   }
   const LedgerEntry entry = judged_claim(claim);
-  EXPECT_EQ(entry.verdict, LedgerVerdict::kContradicted) << entry.reason;
+  EXPECT_EQ(entry.verdict, LedgerVerdict::kContradicted);
   EXPECT_NEAR(entry.measured.value.value_or(0), 0.8, 1e-9);
 }
 
@@ -342,7 +353,7 @@ TEST_F(LedgerTest, OneSeedDecidesNothing) {
   add(*arms.after, 1).result = completed(3.0);
   const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
-  EXPECT_NE(entry.reason.find("seeds"), std::string::npos) << entry.reason;
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kOneRun}));
 }
 
 TEST_F(LedgerTest, AnOperationIsJudgedByItsRepetitions) {
@@ -352,7 +363,7 @@ TEST_F(LedgerTest, AnOperationIsJudgedByItsRepetitions) {
   EXPECT_EQ(entry.verdict, LedgerVerdict::kSupported);
   EXPECT_NEAR(entry.measured.value.value_or(0), 0.65, 0.001);
   EXPECT_EQ(entry.claimed, 0.65);
-  EXPECT_NE(entry.by.find("4 repetitions in 1 run"), std::string::npos) << entry.by;
+  EXPECT_EQ(entry.basis, (LedgerBasis{.kind = LedgerBasis::Kind::kRepetitions, .count = 4, .runs = 1}));
 }
 
 TEST_F(LedgerTest, AnOperationThatIsNoFasterContradicts) {
@@ -375,7 +386,10 @@ TEST_F(LedgerTest, WithoutTheToolThatCountsItIsNotMeasurableHere) {
   made.result = results::RunResult{.outcome = core::RunOutcome::kUnsupported, .message = "valgrind is not installed"};
   const LedgerEntry entry = judged_claim(claim);
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasurable);
-  EXPECT_NE(entry.reason.find("valgrind"), std::string::npos) << entry.reason;
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kFailed,
+                                        .what = "valgrind is not installed",
+                                        .cell = cells(claim).operation->label,
+                                        .outcome = core::RunOutcome::kUnsupported}));
 }
 
 TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
@@ -384,7 +398,10 @@ TEST_F(LedgerTest, ACrashedArmIsNoEvidence) {
   add(*arms.after, 1).result = results::RunResult{.outcome = core::RunOutcome::kCrashed, .message = "signal 11"};
   const LedgerEntry entry = judged_claim("seed004_value_embeddings_add_capacity");
   EXPECT_EQ(entry.verdict, LedgerVerdict::kNotMeasured);
-  EXPECT_NE(entry.reason.find("signal 11"), std::string::npos) << entry.reason;
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kFailed,
+                                        .what = "signal 11",
+                                        .cell = arms.after->label,
+                                        .outcome = core::RunOutcome::kCrashed}));
 }
 
 /// Twice as fast in every seed; but only one arm had a kernel.
@@ -403,7 +420,7 @@ TEST_F(LedgerTest, TimesOfDifferentCodeDecideNothing) {
   std::filesystem::remove(file());
   const LedgerEntry entry = judged_claim(claim);
   EXPECT_EQ(entry.verdict, LedgerVerdict::kInconclusive);
-  EXPECT_NE(entry.reason.find("kernel for blocks"), std::string::npos) << entry.reason;
+  EXPECT_EQ(entry.reason, (LedgerReason{.kind = Kind::kOtherCode, .parts = {"blocks"}}));
   EXPECT_TRUE(entry.measured.value) << "the number is told all the same";
 }
 
