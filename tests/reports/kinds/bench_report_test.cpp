@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "reports/kinds/bench_words.h"
 #include "reports/kinds/kinds.h"
 #include "results/metric.h"
 #include "suites/bench/bench_suite.h"
@@ -12,12 +13,34 @@ namespace nanobench::reports {
 namespace {
 
 using results::Store;
+using Warning = BenchWarning::Kind;
+using Remedy = BenchRemedy::Kind;
 
 /// Wall milliseconds of one command, by round; 0: the run failed.
 using Times = std::vector<double>;
 
 class BenchReport : public results::StoreTest {
  protected:
+  /// With what it was made from.
+  struct Report {
+    Document document;
+    std::vector<BenchWarning> warnings;
+    std::vector<BenchRemedy> remedies;  ///< in the order of the effects
+  };
+
+  /// In a store of its own.
+  Report whole_report_of(const std::vector<Times>& commands, double margin = 0.01,
+                         std::optional<std::size_t> planned = {}) {
+    std::filesystem::remove(file());
+    Report report{.document = report_of(commands, margin, planned)};
+    const Store store(file());
+    const results::PlanRecord plan = store.plans().front();
+    const BenchData data = bench_data(store, plan);
+    report.warnings = bench_warnings(store, data);
+    for (const EffectResult& effect : data.effects) report.remedies.push_back(remedy_of(data, effect));
+    return report;
+  }
+
   Document report_of(const std::vector<Times>& commands, double margin = 0.01,
                      std::optional<std::size_t> planned = {}) {
     suites::BenchRequest request;
@@ -136,27 +159,31 @@ TEST_F(BenchReport, HolmCoversAllCommands) {
 }
 
 TEST_F(BenchReport, FailuresAndMissingRunsAreWarnings) {
-  const Document document = report_of({{10, 11, 12}, {0, 0}}, 0.01, 5);
+  const Report report = whole_report_of({{10, 11, 12}, {0, 0}}, 0.01, 5);
+  const Document& document = report.document;
   EXPECT_EQ(cell_at(table_of(document, "commands"), 1, "n").value.at("failed"), 2);
   EXPECT_EQ(cell_at(table_of(document, "commands"), 0, "n").value.at("planned"), 5);
   EXPECT_EQ(word_of(document), "no result");
-  EXPECT_EQ(document.warnings.size(), 2U);
+  EXPECT_EQ(report.warnings, (std::vector<BenchWarning>{
+                                 {.kind = Warning::kFailed, .commands = {"./b"}, .count = 2, .reason = "exit code 3"},
+                                 {.kind = Warning::kUnfinished, .count = 5}}));
+  EXPECT_EQ(document.warnings, (std::vector<std::string>{text_of(report.warnings[0]), text_of(report.warnings[1])}));
+  EXPECT_EQ(report.remedies, (std::vector<BenchRemedy>{{.kind = Remedy::kMissing, .commands = {"./b"}}}));
 }
 
 TEST_F(BenchReport, AColdFirstRunAndOutliersWarn) {
-  EXPECT_EQ(report_of({{10, 10.1, 9.9, 10, 10.2, 9.8}}).warnings.size(), 0U);
-  std::filesystem::remove(file());
-  const Document cold = report_of({{30, 10.1, 9.9, 10, 10.2, 9.8}});
-  ASSERT_EQ(cold.warnings.size(), 1U);
-  EXPECT_NE(cold.warnings.front().find("--warmup"), std::string::npos);
-  std::filesystem::remove(file());
-  const Document later = report_of({{10, 10.1, 30, 10, 10.2, 9.8}});
-  ASSERT_EQ(later.warnings.size(), 1U);
-  EXPECT_EQ(later.warnings.front().find("--warmup"), std::string::npos);
+  EXPECT_TRUE(whole_report_of({{10, 10.1, 9.9, 10, 10.2, 9.8}}).document.warnings.empty());
+  const Report cold = whole_report_of({{30, 10.1, 9.9, 10, 10.2, 9.8}});
+  EXPECT_EQ(cold.warnings, (std::vector<BenchWarning>{{.kind = Warning::kColdStart, .commands = {"./a"}}}));
+  EXPECT_EQ(cold.document.warnings, std::vector<std::string>{text_of(cold.warnings[0])});
+  const Report later = whole_report_of({{10, 10.1, 30, 10, 10.2, 9.8}});
+  EXPECT_EQ(later.warnings,
+            (std::vector<BenchWarning>{{.kind = Warning::kOutliers, .commands = {"./a"}, .counts = {1}}}));
 }
 
 TEST_F(BenchReport, ShortTimesWarn) {
-  EXPECT_EQ(report_of({{2, 2.1, 1.9, 2}}).warnings.size(), 1U);
+  EXPECT_EQ(whole_report_of({{2, 2.1, 1.9, 2}}).warnings,
+            (std::vector<BenchWarning>{{.kind = Warning::kBrief, .commands = {"./a"}}}));
 }
 
 TEST_F(BenchReport, OneCommandHasNoContrast) {
@@ -164,7 +191,8 @@ TEST_F(BenchReport, OneCommandHasNoContrast) {
   for (const Section& section : document.sections) {
     for (const Table& table : section.tables) EXPECT_NE(table.id, "contrasts");
   }
-  EXPECT_NE(document.headline.find("1.550 s"), std::string::npos) << document.headline;
+  EXPECT_DOUBLE_EQ(cell_at(table_of(document, "commands"), 0, "wall_ms").value.at("mean").get<double>(), 1550.0);
+  EXPECT_NE(document.headline.find("1.550 s"), std::string::npos) << "from a second on, in seconds";
 }
 
 /// The measurement that is offered; "" if only the page is.
@@ -174,7 +202,7 @@ std::string next_of(const Document& document) {
 
 TEST_F(BenchReport, WhatIsOpenNamesTheNextMeasurement) {
   const Document few = report_of({{10, 10.4}, {10.5, 10.7}});
-  EXPECT_NE(next_of(few).find("bench --runs 10 ./a ./b"), std::string::npos) << next_of(few);
+  EXPECT_EQ(next_of(few), "bench --runs 10 ./a ./b");
   std::filesystem::remove(file());
   const Document noisy = report_of({{10, 10.4, 9.9, 10.2}, {10.1, 10.2, 10.2, 10.1}});
   ASSERT_EQ(word_of(noisy), "open");
@@ -185,15 +213,17 @@ TEST_F(BenchReport, WhatIsOpenNamesTheNextMeasurement) {
 }
 
 TEST_F(BenchReport, TheRoundsThatItNamesGrowWithTheNoise) {
-  const auto rounds = [&](double noise) {
-    std::filesystem::remove(file());
-    const Document document = report_of({{10, 10, 10, 10}, {10 + noise, 10 - noise, 10 - noise, 10 + noise}}, 0.02);
-    return cell_at(table_of(document, "contrasts"), 0, "decides").text;
+  const auto remedy = [&](double noise) {
+    const Report report = whole_report_of({{10, 10, 10, 10}, {10 + noise, 10 - noise, 10 - noise, 10 + noise}}, 0.02);
+    EXPECT_EQ(cell_at(table_of(report.document, "contrasts"), 0, "decides").text, text_of(report.remedies.at(0)));
+    return report.remedies.at(0);
   };
-  const std::string little = rounds(0.2), more = rounds(0.4);
-  EXPECT_NE(little, more);
-  EXPECT_NE(little.find("if there is no difference"), std::string::npos) << little;
-  EXPECT_NE(rounds(5.0).find("more than 1000"), std::string::npos);
+  const BenchRemedy little = remedy(0.2), more = remedy(0.4);
+  EXPECT_EQ(little.kind, Remedy::kEqualRounds) << "if there is no difference";
+  EXPECT_EQ(more.kind, Remedy::kEqualRounds);
+  EXPECT_GT(little.rounds, 4) << "those that were made do not suffice";
+  EXPECT_GT(more.rounds, little.rounds);
+  EXPECT_EQ(remedy(5.0), (BenchRemedy{.kind = Remedy::kQuietMachine, .rounds = 1000}));
 }
 
 }  // namespace
