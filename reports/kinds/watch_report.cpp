@@ -103,7 +103,7 @@ Table cell_table(const std::vector<WatchedCell>& cells) {
                   number_column("step_ms", "step ms"), wide_column("state", "state")}};
   for (const WatchedCell& cell : cells) {
     TableCell state = text_cell(enum_name(cell.state));
-    state.detail = cell.reason;
+    if (cell.end) state.detail = text_of(*cell.end);
     table.rows.push_back({text_cell(cell.label), count_cell(cell.planned), count_cell(cell.finished),
                           count_cell(cell.failed), average_cell(cell.val_loss, 4), average_cell(cell.step_ms, 2),
                           std::move(state)});
@@ -120,7 +120,7 @@ Document watch_report(const WatchState& state) {
   if (state.slurm) document.sections.push_back(nodes_section(state));
   if (state.machine) document.sections.push_back(machine_section(*state.machine));
   document.sections.emplace_back(Section{.title = "Cells", .tables = {cell_table(state.cells)}});
-  document.warnings = state.warnings;
+  for (const WatchWarning& warning : state.warnings) document.warnings.push_back(text_of(warning));
   if (!state.problem.empty()) document.warnings.push_back(state.problem);
   return document;
 }

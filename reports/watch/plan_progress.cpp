@@ -14,14 +14,13 @@ using core::RunOutcome;
 /// What is collected for one cell before it becomes a row.
 struct CellTally {
   BySeed val_losses, step_ms;
-  std::vector<std::string> failures, divergences;
+  std::vector<WatchedEnd> failures, divergences;
   int running = 0;
   int queued = 0;
 };
 
-std::string end_of(const WatchedLine& line) {
-  const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
-  return "seed " + std::to_string(line.seed) + " " + enum_name(*line.run->outcome) + message;
+WatchedEnd end_of(const WatchedLine& line) {
+  return {.seed = line.seed, .outcome = *line.run->outcome, .message = line.run->message};
 }
 
 void add_evidence(CellTally& tally, const WatchedLine& line) {
@@ -34,10 +33,11 @@ void add_evidence(CellTally& tally, const WatchedLine& line) {
   if (line.run->mean_step_ms) tally.step_ms[line.seed] = *line.run->mean_step_ms;
 }
 
-/// The first of them, and how many more there are.
-std::string reason_of(const std::vector<std::string>& ends) {
-  if (ends.size() < 2) return ends.empty() ? "" : ends.front();
-  return ends.front() + " (and " + std::to_string(ends.size() - 1) + " more)";
+/// The first of them, and how many more there are. REQUIRES one.
+WatchedEnd first_of(const std::vector<WatchedEnd>& ends) {
+  WatchedEnd end = ends.front();
+  end.others = static_cast<int>(ends.size()) - 1;
+  return end;
 }
 
 void finish_cell(WatchedCell& cell, const CellTally& tally) {
@@ -46,10 +46,10 @@ void finish_cell(WatchedCell& cell, const CellTally& tally) {
   cell.failed = static_cast<int>(tally.failures.size());
   if (!tally.failures.empty()) {
     cell.state = CellState::kFailed;
-    cell.reason = reason_of(tally.failures);
+    cell.end = first_of(tally.failures);
   } else if (!tally.divergences.empty()) {
     cell.state = CellState::kDiverged;
-    cell.reason = reason_of(tally.divergences);
+    cell.end = first_of(tally.divergences);
   } else if (cell.planned > 0 && cell.finished == cell.planned) {
     cell.state = CellState::kDone;
   } else if (tally.queued > 0) {
@@ -135,11 +135,6 @@ bool is_same_process(const Owner& a, const Owner& b) {
          a.pid_started == b.pid_started;
 }
 
-std::string name_of(const WatchedLine& line) {
-  const std::string name = line.cell + " seed " + std::to_string(line.seed);
-  return line.run->id == 0 ? name : "run " + std::to_string(line.run->id) + " (" + name + ")";
-}
-
 }  // namespace
 
 PlanLines::PlanLines(const results::Store& store, std::int64_t plan_id) : plan_(store.plan(plan_id)) {
@@ -207,16 +202,19 @@ std::string PlanLines::session_start() const {
   return start;
 }
 
-std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states) {
-  std::vector<std::string> warnings;
+std::vector<WatchWarning> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states) {
+  std::vector<WatchWarning> warnings;
   for (std::size_t i = lines.size(); i-- > 0;) {
     const WatchedLine& line = lines[i];
-    if (states[i] == LineState::kFailed || (line.run && line.run->outcome == RunOutcome::kDiverged)) {
-      const std::string message = line.run->message.empty() ? "" : ": " + line.run->message;
-      warnings.push_back(name_of(line) + " " + enum_name(*line.run->outcome) + message);
-    } else if (line.disturbance) {
-      warnings.push_back(name_of(line) + " was disturbed, its times are doubtful: " + *line.disturbance);
-    }
+    const bool has_ended = states[i] == LineState::kFailed || (line.run && line.run->outcome == RunOutcome::kDiverged);
+    if (!has_ended && !line.disturbance) continue;
+    WatchWarning& warning = warnings.emplace_back(
+        WatchWarning{.kind = has_ended ? WatchWarning::Kind::kEnded : WatchWarning::Kind::kDisturbed,
+                     .run_id = line.run->id,
+                     .cell = line.cell,
+                     .seed = line.seed,
+                     .message = has_ended ? line.run->message : *line.disturbance});
+    if (has_ended) warning.outcome = *line.run->outcome;
   }
   return warnings;
 }

@@ -117,6 +117,6 @@ class PlanLines {
 };
 
 /// Failed and disturbed runs, last line of the plan first.
-std::vector<std::string> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states);
+std::vector<WatchWarning> line_warnings(const std::vector<WatchedLine>& lines, const std::vector<LineState>& states);
 
 }  // namespace nanobench::reports

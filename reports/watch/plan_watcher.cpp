@@ -130,12 +130,12 @@ void PlanWatcher::show_slurm(const SlurmView& view, double now_s, WatchState& st
   for (const WatchedRun& run : view.runs) {
     const bool is_heard = run.silent_s.value_or(0.0) < kLongNodeSilence;
     if (is_heard) current.push_back({run.cell, run.elapsed_s, run.remaining_s});
-    if (!is_heard) {
-      const std::string host = run.host.empty() ? "its node" : run.host;
-      state.warnings.insert(state.warnings.begin(), run.cell + " seed " + std::to_string(run.seed) +
-                                                        ": no report from " + host + " for " +
-                                                        format_duration(*run.silent_s));
-    }
+    if (!is_heard)
+      state.warnings.insert(state.warnings.begin(), WatchWarning{.kind = WatchWarning::Kind::kSilent,
+                                                                 .cell = run.cell,
+                                                                 .seed = run.seed,
+                                                                 .host = run.host,
+                                                                 .silent_s = *run.silent_s});
   }
   state.remaining_s = plan_->times().remaining_at_once_s(runs_to_do(view.lines, view.states), current);
 }
@@ -295,7 +295,7 @@ void PlanWatcher::follow_run(const Store& store, const RunningRuns& running, dou
   } else {
     if (!follower_ || follower_->id() != row->id) follower_.emplace(store, row->id);
     state.run = follower_->read(store, *glance, now_s);
-    const std::vector<std::string> warnings = follower_->warnings(store);
+    const std::vector<WatchWarning> warnings = follower_->warnings(store);
     state.warnings.insert(state.warnings.begin(), warnings.begin(), warnings.end());
   }
   // This machine's load is irrelevant if the runner is on another machine.

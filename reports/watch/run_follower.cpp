@@ -77,11 +77,11 @@ WatchedRun RunFollower::read(const results::Store& store, const results::RunGlan
   return run_;
 }
 
-std::vector<std::string> RunFollower::warnings(const results::Store& store) const {
-  std::vector<std::string> warnings;
+std::vector<WatchWarning> RunFollower::warnings(const results::Store& store) const {
+  std::vector<WatchWarning> warnings;
   for (const results::RunMessage& message : store.messages(run_.id)) {
     if (message.kind == results::RunMessageKind::kWarning)
-      warnings.push_back("run " + std::to_string(run_.id) + " warns: " + message.text);
+      warnings.push_back({.kind = WatchWarning::Kind::kEngine, .run_id = run_.id, .message = message.text});
   }
   std::reverse(warnings.begin(), warnings.end());
   return warnings;

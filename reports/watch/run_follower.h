@@ -23,7 +23,7 @@ class RunFollower {
   /// `glance`: the current state of the same run; `now_s`: seconds since 1970.
   WatchedRun read(const results::Store& store, const results::RunGlance& glance, double now_s);
   /// The engine's warnings, newest first.
-  std::vector<std::string> warnings(const results::Store& store) const;
+  std::vector<WatchWarning> warnings(const results::Store& store) const;
 
  private:
   WatchedRun run_;

@@ -49,6 +49,16 @@ NB_ENUM_NAMES(CellState, {CellState::kWaiting, "waiting"}, {CellState::kQueued, 
               {CellState::kRunning, "running"}, {CellState::kDone, "done"}, {CellState::kFailed, "failed"},
               {CellState::kDiverged, "diverged"});
 
+/// How a run ended without a loss.
+struct WatchedEnd {
+  std::uint64_t seed = 0;
+  core::RunOutcome outcome = core::RunOutcome::kCrashed;
+  std::string message = {};
+  int others = 0;  ///< further runs of the cell that failed, or that diverged
+
+  bool operator==(const WatchedEnd&) const = default;
+};
+
 struct WatchedCell {
   std::string label;
   int planned = 0;   ///< runs
@@ -57,7 +67,7 @@ struct WatchedCell {
   Summary val_loss;  ///< final losses of the completed runs
   Summary step_ms;   ///< training clocks over timed steps of the completed runs
   CellState state = CellState::kWaiting;
-  std::string reason;  ///< "seed 2 crashed: ..."; empty unless failed or diverged
+  std::optional<WatchedEnd> end = {};  ///< of the first run that failed, or else diverged; absent without one
 };
 
 /// The lines of the plan by state; a line is one replicate. The counts add up to `all`.
@@ -105,6 +115,26 @@ struct WatchedMachine {
   std::optional<double> available_bytes, total_bytes;
 };
 
+/// What is amiss with a run.
+struct WatchWarning {
+  enum class Kind {
+    kEnded,      ///< without a loss, as `outcome` and `message` say
+    kDisturbed,  ///< its times are doubtful, as `message` says
+    kSilent,     ///< `host`, its node, has not reported for `silent_s`
+    kEngine,     ///< its engine warns of `message`
+  };
+  Kind kind = Kind::kEngine;
+  std::int64_t run_id = 0;  ///< 0: without an id yet
+  std::string cell = {};
+  std::uint64_t seed = 0;
+  core::RunOutcome outcome = core::RunOutcome::kCrashed;
+  std::string message = {};
+  std::string host = {};  ///< empty: not known yet
+  double silent_s = 0.0;
+
+  bool operator==(const WatchWarning&) const = default;
+};
+
 struct WatchState {
   std::int64_t plan_id = 0;
   std::string suite, title, scale, data_name;
@@ -117,9 +147,9 @@ struct WatchState {
   std::optional<WatchedSlurm> slurm;
   std::vector<WatchedRun> node_runs;  ///< the current runs of Slurm nodes
   std::optional<WatchedMachine> machine;
-  std::vector<std::string> warnings;  ///< newest first: disturbed runs, the engine's warnings
-  bool is_owner_alive = false;        ///< the newest runner's process is alive; false if that cannot be determined
-  std::string problem;                ///< why the database cannot be read now; empty otherwise
+  std::vector<WatchWarning> warnings;  ///< newest first
+  bool is_owner_alive = false;         ///< the newest runner's process is alive; false if that cannot be determined
+  std::string problem;                 ///< why the database cannot be read now; empty otherwise
 
   bool has_ended() const { return runner.state == RunnerState::kEnded; }
 };

@@ -115,6 +115,28 @@ std::string runner_text(const WatchState& state) {
   return "";
 }
 
+std::string text_of(const WatchedEnd& end) {
+  return "seed " + std::to_string(end.seed) + " " + enum_name(end.outcome) +
+         (end.message.empty() ? "" : ": " + end.message) +
+         (end.others == 0 ? "" : " (and " + std::to_string(end.others) + " more)");
+}
+
+std::string text_of(const WatchWarning& warning) {
+  const std::string replicate = warning.cell + " seed " + std::to_string(warning.seed);
+  const std::string run = "run " + std::to_string(warning.run_id);
+  const std::string name = warning.run_id == 0 ? replicate : run + " (" + replicate + ")";
+  switch (warning.kind) {
+    case WatchWarning::Kind::kEnded:
+      return name + " " + enum_name(warning.outcome) + (warning.message.empty() ? "" : ": " + warning.message);
+    case WatchWarning::Kind::kDisturbed: return name + " was disturbed, its times are doubtful: " + warning.message;
+    case WatchWarning::Kind::kSilent:
+      return replicate + ": no report from " + (warning.host.empty() ? "its node" : warning.host) + " for " +
+             format_duration(warning.silent_s);
+    case WatchWarning::Kind::kEngine: break;
+  }
+  return run + " warns: " + warning.message;
+}
+
 std::string counts_text(const LineCounts& lines) {
   return std::to_string(lines.trained + lines.reused + lines.failed) + " of " + counted(lines.all, "run");
 }

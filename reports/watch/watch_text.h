@@ -14,6 +14,12 @@ std::string plan_text(const WatchState& state);
 /// "running: process 4242 on box, last heard 1.0 s ago"; for a stopped one, the command that continues it.
 std::string runner_text(const WatchState& state);
 
+/// "seed 2 crashed: signal 11 (and 1 more)"
+std::string text_of(const WatchedEnd& end);
+
+/// "run 7 (record12 seed 2) was disturbed, its times are doubtful: the load was 9.0"
+std::string text_of(const WatchWarning& warning);
+
 /// "17 of 42 runs"
 std::string counts_text(const LineCounts& lines);
 /// "14 trained, 3 reused, 1 failed, 24 to do"; zeros are left out.

@@ -124,8 +124,8 @@ StyledLine row_of(const WatchedCell& cell, const CellsLayout& layout) {
   StyledLine line = line_of(texts_of(cell, layout.columns, layout.is_utf8), layout,
                             cell.state == CellState::kRunning ? Style::kBold : Style::kPlain);
   const bool says_more = cell.state == CellState::kFailed || cell.state == CellState::kDiverged;
-  // The reason begins with the seed and the outcome.
-  return line.add(says_more && !cell.reason.empty() ? cell.reason : enum_name(cell.state), style);
+  // How it ended begins with the seed and the outcome.
+  return line.add(says_more && cell.end ? text_of(*cell.end) : enum_name(cell.state), style);
 }
 
 /// "9 done, 3 waiting"
@@ -293,7 +293,7 @@ Lines warning_lines(const WatchState& state, const WatchStyle& style, const Budg
   const bool is_whole = all <= budget.warnings;
   const std::size_t shown = is_whole ? all : budget.warnings - 1;
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::string text = "warning: " + state.warnings[i];
+    const std::string text = "warning: " + text_of(state.warnings[i]);
     if (style.height > 0)
       lines.emplace_back(text, Style::kWarning);
     else

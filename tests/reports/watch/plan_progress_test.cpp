@@ -91,7 +91,8 @@ TEST(PlanProgress, AFailureIsNamedUntilTheCellRunsAgain) {
   cells.add(crashed).add(line_of(5, "a", RunOutcome::kTimedOut)).add(completed(6, "a", 3.0, 10.0));
   EXPECT_EQ(cells.cell("a").state, CellState::kFailed);
   EXPECT_EQ(cells.cell("a").failed, 2);
-  EXPECT_EQ(cells.cell("a").reason, "seed 4 crashed: signal 11 (and 1 more)");
+  EXPECT_EQ(cells.cell("a").end,
+            (WatchedEnd{.seed = 4, .outcome = RunOutcome::kCrashed, .message = "signal 11", .others = 1}));
   cells.add(line_of(7, "a", std::nullopt));
   EXPECT_EQ(cells.cell("a").state, CellState::kRunning);
 }
@@ -104,7 +105,8 @@ TEST(PlanProgress, ADivergedRunIsEvidenceWithoutALoss) {
   EXPECT_EQ(cells.cell("a").finished, 1);
   EXPECT_EQ(cells.cell("a").state, CellState::kDiverged);
   EXPECT_EQ(cells.cell("a").val_loss.n, 0);
-  EXPECT_EQ(cells.cell("a").reason, "seed 1 diverged: step 12: not finite");
+  EXPECT_EQ(cells.cell("a").end,
+            (WatchedEnd{.seed = 1, .outcome = RunOutcome::kDiverged, .message = "step 12: not finite"}));
 }
 
 TEST(TimeLeft, KnowsNothingBeforeARunHasBegun) {

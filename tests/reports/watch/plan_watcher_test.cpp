@@ -6,7 +6,6 @@
 #include "reports/kinds/kinds.h"
 #include "reports/render/render.h"
 #include "reports/watch/watch_state.h"
-#include "reports/watch/watch_text.h"
 #include "results/metric.h"
 #include "results/sqlite.h"
 #include "tests/results/store_fixture.h"
@@ -85,13 +84,16 @@ class PlanWatcherTest : public results::StoreTest {
 };
 
 TEST_F(PlanWatcherTest, NoStoreAndNoPlanAreNotFound) {
-  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { look(); }).find("does not exist"), std::string::npos);
+  const std::string no_store = message_of(ErrorCode::kNotFound, [&] { look(); });
+  EXPECT_NE(no_store.find(file().string()), std::string::npos) << no_store;
   EXPECT_FALSE(std::filesystem::exists(file())) << "a reader makes nothing";
   Store store(file());
-  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { look(); }).find("holds no plan"), std::string::npos);
+  const std::string no_plan = message_of(ErrorCode::kNotFound, [&] { look(); });
+  EXPECT_NE(no_plan.find(file().string()), std::string::npos) << no_plan;
+  EXPECT_NE(no_plan, no_store) << "each has its own reason";
   const std::int64_t id = store.ensure_plan(plan_of("p"));
   EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { look({.suite = "other"}); }).find("other"), std::string::npos);
-  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { look({.plan_id = 99}); }).find("no plan 99"), std::string::npos);
+  EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { look({.plan_id = 99}); }).find("99"), std::string::npos);
   EXPECT_NE(message_of(ErrorCode::kInvalidArgument, [&] { look({.suite = "other", .plan_id = id}); }).find("history"),
             std::string::npos);
   EXPECT_EQ(look().runner.state, RunnerState::kNotBegun);
@@ -163,10 +165,8 @@ TEST_F(PlanWatcherTest, AProcessThatIsGoneIsSaidAndHowToContinue) {
   EXPECT_EQ(state.lines.to_do, 3);
   EXPECT_EQ(state.remaining_s, std::nullopt) << "nobody works on it";
   EXPECT_FALSE(state.machine) << "the machine is not the runner's any more";
-  const std::string text = runner_text(state);
-  EXPECT_NE(text.find("is gone, last seen 3 min 00 s ago; `nanobench run 'my suite.json'` continues it"),
-            std::string::npos)
-      << text;
+  EXPECT_NEAR(*state.runner.silent_s, 180.0, 2.0) << "since it was last seen";
+  EXPECT_EQ(state.runner.command, "nanobench run 'my suite.json'") << "continues it";
 }
 
 TEST_F(PlanWatcherTest, AProcessOutOfSightIsJudgedByItsHeartbeat) {
@@ -179,7 +179,7 @@ TEST_F(PlanWatcherTest, AProcessOutOfSightIsJudgedByItsHeartbeat) {
   results::Database(file(), file().string(), SQLITE_OPEN_READWRITE)
       .execute("UPDATE runs SET heartbeat_at = '2020-01-01T00:00:00.000Z'");
   EXPECT_EQ(look().runner.state, RunnerState::kSilent);
-  EXPECT_NE(runner_text(look()).find("far away was last seen"), std::string::npos) << runner_text(look());
+  EXPECT_EQ(look().runner.owner->host, "far away");
 }
 
 TEST_F(PlanWatcherTest, EndedStoppedAndBetweenAreToldApart) {
@@ -195,9 +195,14 @@ TEST_F(PlanWatcherTest, EndedStoppedAndBetweenAreToldApart) {
   EXPECT_TRUE(state.has_ended());
   EXPECT_EQ(state.lines.failed, 1);
   EXPECT_EQ(state.lines.trained, 3);
-  EXPECT_NE(runner_text(state).find("repeats the failed runs"), std::string::npos);
   ASSERT_EQ(state.warnings.size(), 1u);
-  EXPECT_NE(state.warnings[0].find("(record13 seed 2) crashed: why"), std::string::npos) << state.warnings[0];
+  EXPECT_EQ(state.warnings[0], (WatchWarning{.kind = WatchWarning::Kind::kEnded,
+                                             .run_id = state.warnings[0].run_id,
+                                             .cell = "record13",
+                                             .seed = 2,
+                                             .outcome = RunOutcome::kCrashed,
+                                             .message = "why"}));
+  EXPECT_NE(state.warnings[0].run_id, 0);
 }
 
 TEST_F(PlanWatcherTest, RunsOfOtherPlansAreReusedBeforeTheRunnerComesToThem) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "reports/watch/watch_text.h"
 
 namespace nanobench::tools {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 using reports::CellState;
 using reports::RunnerState;
 using reports::WatchedCell;
+using reports::WatchedEnd;
 using reports::WatchState;
+using reports::WatchWarning;
 
 WatchState state_of(int cells) {
   WatchState state{.plan_id = 7, .suite = "leave_one_out", .scale = "nano", .data_name = "synthetic"};
@@ -128,9 +131,13 @@ TEST(WatchView, SaysThatNobodyCollects) {
 
 TEST(WatchView, EveryLineFitsAndTheHeightIsKept) {
   WatchState state = state_of(30);
-  state.warnings.assign(9, "run 3 (record12 seed 1) was disturbed: " + std::string(200, 'w'));
+  state.warnings.assign(9, WatchWarning{.kind = WatchWarning::Kind::kDisturbed,
+                                        .run_id = 3,
+                                        .cell = "record12",
+                                        .seed = 1,
+                                        .message = std::string(200, 'w')});
   state.cells[3].state = CellState::kFailed;
-  state.cells[3].reason = "seed 2 crashed: " + std::string(300, 'r');
+  state.cells[3].end = WatchedEnd{.seed = 2, .message = std::string(300, 'r')};
   state.cells[4].label = std::string(90, 'l');
   for (const std::size_t width : {1, 5, 20, 40, 60, 80, 120, 250}) {
     for (const std::size_t height : {0, 1, 2, 5, 10, 13, 14, 20, 24, 40, 200}) {
@@ -182,8 +189,8 @@ TEST(WatchView, HostileNamesAreHarmless) {
   state.runner.owner->host = hostile;
   state.cells[0].label = hostile;
   state.cells[1].state = CellState::kFailed;
-  state.cells[1].reason = hostile;
-  state.warnings = {hostile};
+  state.cells[1].end = WatchedEnd{.message = hostile};
+  state.warnings = {{.message = hostile}, {.kind = WatchWarning::Kind::kSilent, .cell = hostile, .host = hostile}};
   for (const RunnerState runner : {RunnerState::kRunning, RunnerState::kGone, RunnerState::kEnded}) {
     state.runner.state = runner;
     for (const bool is_utf8 : {true, false}) {
@@ -222,18 +229,18 @@ TEST(WatchView, ColumnsStandBelowTheirTitles) {
 TEST(WatchView, AFailureTellsItsReasonAndWhatCannotBeReadIsSaid) {
   WatchState state = state_of(6);
   state.cells[0].state = CellState::kFailed;
-  state.cells[0].reason = "seed 2 crashed: signal 11";
+  state.cells[0].end = WatchedEnd{.seed = 2, .message = "signal 11"};
   state.problem = "not read now: the disk is full";
   const std::string text = joined(watch_lines(state, {.width = 120}));
-  EXPECT_NE(text.find("seed 2 crashed: signal 11"), std::string::npos) << text;
+  EXPECT_NE(text.find(text_of(*state.cells[0].end)), std::string::npos) << text;
   EXPECT_NE(text.find("not read now: the disk is full"), std::string::npos) << text;
 }
 
 TEST(WatchView, ManyWarningsAreCounted) {
   WatchState state = state_of(6);
-  for (int i = 0; i < 50; ++i) state.warnings.push_back("number " + std::to_string(i));
+  for (int i = 0; i < 50; ++i) state.warnings.push_back({.run_id = i, .message = "number " + std::to_string(i)});
   const std::string text = joined(watch_lines(state, {.width = 120, .height = 24}));
-  EXPECT_NE(text.find("warning: number 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("warning: " + text_of(state.warnings[0])), std::string::npos) << text;
   EXPECT_NE(text.find("47 more warnings"), std::string::npos) << text;
 }
 
