@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
+#include "reports/kinds/trend_remarks.h"
 #include "reports/kinds/trend_text.h"
 #include "reports/trend/trend.h"
 
@@ -183,64 +184,10 @@ Table left_out_table(const Trend& trend) {
       titles.emplace_back(title_of(metric));
       names.push_back(enum_name(metric));
     }
-    table.rows.push_back({text_cell(item.cell), value_cell(joined(titles), std::move(names)), text_cell(item.reason),
-                          count_cell(item.runs)});
+    table.rows.push_back({text_cell(item.cell), value_cell(joined(titles), std::move(names)),
+                          text_cell(conditions_text(item.others)), count_cell(item.runs)});
   }
   return table;
-}
-
-/// The runs of a cell are counted once, not for each metric.
-std::map<std::string, const SeriesTrend*> one_for_each_cell(const Trend& trend) {
-  std::map<std::string, const SeriesTrend*> cells;
-  for (const SeriesTrend& item : trend.series) {
-    const SeriesTrend*& known = cells[item.series.cell];
-    if (known == nullptr || sum_of(item.series).completed > sum_of(known->series).completed) known = &item;
-  }
-  return cells;
-}
-
-void add_warnings(Document& document, const Trend& trend) {
-  int disturbed = 0, failed = 0;
-  for (const auto& [cell, item] : one_for_each_cell(trend)) {
-    const SeriesRevision sum = sum_of(item->series);
-    disturbed += sum.disturbed;
-    const SeriesRevision& newest = item->series.revisions.back();
-    failed += sum.failed - newest.failed;
-    if (newest.failed == 0) continue;
-    document.warnings.push_back(cell + ": " + std::to_string(newest.failed) + " of " +
-                                std::to_string(newest.failed + newest.completed) + " runs of its newest revision, " +
-                                revision_at(trend, *item, item->rows.size() - 1).label + ", failed (" + newest.failure +
-                                ").");
-  }
-  if (failed > 0)
-    document.warnings.push_back(counted(failed, "run of an earlier revision", "runs of earlier revisions") +
-                                " failed: no values, but counted in the column runs.");
-  if (disturbed > 0)
-    document.warnings.push_back(counted(disturbed, "run was", "runs were") +
-                                " disturbed by other work on the machine: losses count, times are doubtful.");
-  for (const LeftOutRuns& item : trend.left_out) {
-    if (item.is_newer)
-      document.warnings.push_back("Newer runs of " + item.cell + " are left out (" + item.reason +
-                                  "): this report does not show them.");
-  }
-}
-
-void add_revision_notes(Document& document, const Trend& trend) {
-  std::int64_t dirty = 0, rebuilt = 0;
-  for (const Revision& revision : trend.revisions) {
-    dirty += revision.is_dirty ? 1 : 0;
-    rebuilt += revision.programs > 1 ? 1 : 0;
-  }
-  document.notes.emplace_back(
-      "Revisions appear in the order of their first runs, which may differ from the order of the history.");
-  if (dirty > 0)
-    document.notes.push_back(counted(dirty, "revision has", "revisions have") +
-                             " uncommitted changes (+dirty). Each such program counts as a revision of its own, apart "
-                             "from the clean one.");
-  if (rebuilt > 0)
-    document.notes.push_back(counted(rebuilt, "revision was", "revisions were") +
-                             " measured with more than one program (another compiler or other options); its programs "
-                             "count as one.");
 }
 
 void add_method_notes(Document& document, const Trend& trend) {
@@ -276,8 +223,8 @@ void add_method_notes(Document& document, const Trend& trend) {
 
 /// Warnings of failed, disturbed and left out runs, notes on the revisions, and how to read the report.
 void add_trend_remarks(Document& document, const Trend& trend) {
-  add_warnings(document, trend);
-  add_revision_notes(document, trend);
+  for (const TrendRemark& warning : trend_warnings(trend)) document.warnings.push_back(text_of(warning));
+  for (const TrendRemark& note : trend_notes(trend)) document.notes.push_back(text_of(note));
   add_method_notes(document, trend);
 }
 
@@ -366,8 +313,7 @@ Document trend_report(const std::string& suite, const Trend& trend, std::size_t 
   std::erase_if(body.tables, [](const Table& table) { return table.id != "series" && table.rows.empty(); });
   if (left_out > 0)
     document.notes.push_back(
-        counted(static_cast<std::int64_t>(left_out), "row") +
-        " of steady series left out. --cell shows those of one cell; every other format shows all of them.");
+        text_of(TrendRemark{.kind = TrendRemark::Kind::kRowsLeftOut, .count = static_cast<std::int64_t>(left_out)}));
   add_trend_remarks(document, trend);
   return document;
 }

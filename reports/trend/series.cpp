@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "core/base/text.h"
 #include "reports/stats/summary.h"
 #include "reports/stats/t_tests.h"
 #include "results/import/log_import.h"
@@ -42,22 +41,23 @@ struct SeriesGroup {
   std::string last_at;
 };
 
-std::string difference(const TrendConditions& other, const TrendConditions& ours, TrendMetric metric) {
-  std::vector<std::string> parts;
-  const auto add = [&](bool differs, const std::string& what) {
-    if (differs) parts.push_back(what);
+std::vector<OtherCondition> difference(const TrendConditions& other, const TrendConditions& ours, TrendMetric metric) {
+  using enum OtherCondition::Kind;
+  std::vector<OtherCondition> parts;
+  const auto add = [&](bool differs, OtherCondition::Kind kind, const std::string& value) {
+    if (differs) parts.push_back({.kind = kind, .value = value});
   };
-  add(other.engine != ours.engine, "the engine " + other.engine);
-  add(other.scale != ours.scale, "the scale " + other.scale);
+  add(other.engine != ours.engine, kEngine, other.engine);
+  add(other.scale != ours.scale, kScale, other.scale);
   // Another engine or scale is a different configuration anyway.
-  add(other.config != ours.config && other.engine == ours.engine && other.scale == ours.scale, "another configuration");
-  add(other.data != ours.data, "other data");
-  add(other.dtype != ours.dtype, "numbers in " + other.dtype);
-  add(other.hardware != ours.hardware, "the machine " + other.hardware);
-  add(other.threads != ours.threads, counted(other.threads, "thread"));
-  add(is_time(metric) && other.host != ours.host, "the host " + other.host);
-  add(is_time(metric) && other.gpu != ours.gpu, other.gpu.empty() ? "no GPU" : "the GPU " + other.gpu);
-  return joined(parts);
+  add(other.config != ours.config && other.engine == ours.engine && other.scale == ours.scale, kConfiguration, "");
+  add(other.data != ours.data, kData, "");
+  add(other.dtype != ours.dtype, kDtype, other.dtype);
+  add(other.hardware != ours.hardware, kHardware, other.hardware);
+  add(other.threads != ours.threads, kThreads, std::to_string(other.threads));
+  add(is_time(metric) && other.host != ours.host, kHost, other.host);
+  add(is_time(metric) && other.gpu != ours.gpu, kGpu, other.gpu);
+  return parts;
 }
 
 /// In each revision, the runs of one seed count once.
@@ -136,7 +136,7 @@ class SeriesMaker {
     for (const auto& [cell, count] : imported) {
       result_.left_out.push_back({.cell = cell,
                                   .metrics = choice_.metrics,
-                                  .reason = "imported logs, whose dates are unknown",
+                                  .others = {{.kind = OtherCondition::Kind::kImported}},
                                   .runs = count});
     }
     std::stable_sort(chosen.begin(), chosen.end(),
@@ -178,17 +178,17 @@ class SeriesMaker {
 
   /// Metrics that leave out runs for the same reason share one entry.
   void leave_out(const std::string& cell, TrendMetric metric, const SeriesGroup& group, const SeriesGroup& best) {
-    const std::string reason =
+    const std::vector<OtherCondition> others =
         difference(group.members.front().run->conditions, best.members.front().run->conditions, metric);
     const bool is_newer = group.last_at > best.last_at;
     for (LeftOutRuns& known : result_.left_out) {
-      if (known.cell != cell || known.reason != reason || known.metrics.back() == metric) continue;
+      if (known.cell != cell || known.others != others || known.metrics.back() == metric) continue;
       if (known.runs != group.completed || known.is_newer != is_newer) continue;
       known.metrics.push_back(metric);
       return;
     }
     result_.left_out.push_back(
-        {.cell = cell, .metrics = {metric}, .reason = reason, .runs = group.completed, .is_newer = is_newer});
+        {.cell = cell, .metrics = {metric}, .others = others, .runs = group.completed, .is_newer = is_newer});
   }
 
   const SeriesChoice& choice_;

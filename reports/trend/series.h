@@ -35,10 +35,19 @@ struct SeriesRevision {
 };
 
 /// Runs that are not comparable with a series, and why.
+/// What differs between runs that are left out and those of the series.
+struct OtherCondition {
+  enum class Kind { kImported, kEngine, kScale, kConfiguration, kData, kDtype, kHardware, kThreads, kHost, kGpu };
+  Kind kind = Kind::kConfiguration;
+  std::string value = {};  ///< of the runs that are left out; empty: for kImported, kConfiguration, kData, and no GPU
+
+  bool operator==(const OtherCondition&) const = default;
+};
+
 struct LeftOutRuns {
   std::string cell;
   std::vector<TrendMetric> metrics;
-  std::string reason;
+  std::vector<OtherCondition> others;
   int runs = 0;           ///< completed
   bool is_newer = false;  ///< one of them began after the series' last run
 };

@@ -1,6 +1,7 @@
 #include "reports/trend/series.h"
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "results/import/log_import.h"
 #include "tests/reports/trend/trend_support.h"
 
@@ -21,26 +22,27 @@ void append(std::vector<TrendRun>& runs, const std::vector<TrendRun>& more) {
 }
 
 TEST(Series, OtherConditionsAreNamedAndLeftOut) {
+  using enum OtherCondition::Kind;
   struct Case {
     std::function<void(TrendRun&)> change;
-    const char* reason;
+    OtherCondition other;
   };
   const std::vector<Case> cases = {
-      {[](TrendRun& run) { run.conditions.config = "other"; }, "another configuration"},
-      {[](TrendRun& run) { run.conditions.data = "other"; }, "other data"},
-      {[](TrendRun& run) { run.conditions.hardware = "a laptop"; }, "the machine a laptop"},
-      {[](TrendRun& run) { run.conditions.threads = 1; }, "1 thread"},
-      {[](TrendRun& run) { run.conditions.dtype = "bfloat16"; }, "numbers in bfloat16"},
-      {[](TrendRun& run) { run.conditions.engine = run.conditions.config = "mock"; }, "the engine mock"},
-      {[](TrendRun& run) { run.conditions.scale = run.conditions.config = "smoke"; }, "the scale smoke"}};
+      {[](TrendRun& run) { run.conditions.config = "other"; }, {kConfiguration, ""}},
+      {[](TrendRun& run) { run.conditions.data = "other"; }, {kData, ""}},
+      {[](TrendRun& run) { run.conditions.hardware = "a laptop"; }, {kHardware, "a laptop"}},
+      {[](TrendRun& run) { run.conditions.threads = 1; }, {kThreads, "1"}},
+      {[](TrendRun& run) { run.conditions.dtype = "bfloat16"; }, {kDtype, "bfloat16"}},
+      {[](TrendRun& run) { run.conditions.engine = run.conditions.config = "mock"; }, {kEngine, "mock"}},
+      {[](TrendRun& run) { run.conditions.scale = run.conditions.config = "smoke"; }, {kScale, "smoke"}}};
   for (const Case& item : cases) {
     std::vector<TrendRun> runs = some_runs(3);
     append(runs, some_runs(2, item.change));
     const SeriesSet set = make_series(runs, only({TrendMetric::kLoss, TrendMetric::kStepTime}));
     ASSERT_EQ(set.series.size(), 2U);
-    EXPECT_EQ(set.series[0].revisions.size(), 3U) << item.reason;
-    ASSERT_EQ(set.left_out.size(), 1U) << item.reason << ": both metrics in one line";
-    EXPECT_EQ(set.left_out[0].reason, item.reason);
+    EXPECT_EQ(set.series[0].revisions.size(), 3U) << item.other.value;
+    ASSERT_EQ(set.left_out.size(), 1U) << item.other.value << ": both metrics in one line";
+    EXPECT_EQ(set.left_out[0].others, std::vector<OtherCondition>{item.other}) << item.other.value;
     EXPECT_EQ(set.left_out[0].runs, 2);
     EXPECT_EQ(set.left_out[0].metrics.size(), 2U);
     EXPECT_FALSE(set.left_out[0].is_newer);
@@ -60,7 +62,7 @@ TEST(Series, TimesNeedOneHostLossesDoNot) {
   EXPECT_EQ(set.series[3].revisions[0].values.size(), 2U) << "memory";
   ASSERT_EQ(set.left_out.size(), 1U);
   EXPECT_EQ(set.left_out[0].metrics, (std::vector{TrendMetric::kStepTime, TrendMetric::kTrainTime}));
-  EXPECT_EQ(set.left_out[0].reason, "the host there");
+  EXPECT_EQ(set.left_out[0].others, (std::vector<OtherCondition>{{OtherCondition::Kind::kHost, "there"}}));
 
   SeriesChoice there = only({TrendMetric::kStepTime});
   there.host = "there";
@@ -79,7 +81,8 @@ TEST(Series, TimesNeedOneGpuAndDriver) {
   EXPECT_EQ(set.series[0].revisions[0].values.size(), 2U) << "loss";
   EXPECT_EQ(set.series[1].revisions[0].values.size(), 1U) << "step time";
   ASSERT_EQ(set.left_out.size(), 1U);
-  EXPECT_EQ(set.left_out[0].reason, "the GPU NVIDIA H100 (GPU-1), driver 580");
+  EXPECT_EQ(set.left_out[0].others,
+            (std::vector<OtherCondition>{{OtherCondition::Kind::kGpu, "NVIDIA H100 (GPU-1), driver 580"}}));
 }
 
 TEST(Series, TheMostRunsWinAndNewerOnesAreSaid) {
@@ -131,7 +134,7 @@ TEST(Series, ImportedLogsHaveNoOrderOfTime) {
   EXPECT_EQ(set.series[0].revisions.size(), 2U);
   ASSERT_EQ(set.left_out.size(), 1U);
   EXPECT_EQ(set.left_out[0].runs, 3);
-  EXPECT_NE(set.left_out[0].reason.find("imported"), std::string::npos);
+  EXPECT_EQ(set.left_out[0].others, (std::vector<OtherCondition>{{.kind = OtherCondition::Kind::kImported}}));
 }
 
 TEST(Series, TheNewestRevisionsOfTheChosenCells) {
@@ -154,7 +157,9 @@ TEST(Series, UnknownMetricsAreRefusedWithTheNearestName) {
     parse_trend_metric("step_tim");
     FAIL();
   } catch (const core::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean \"step_time\""), std::string::npos) << error.what();
+    EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
+    const std::string nearest = core::suggestion("step_tim", {enum_name(TrendMetric::kStepTime)});
+    EXPECT_NE(std::string(error.what()).find(nearest), std::string::npos) << error.what();
   }
 }
 

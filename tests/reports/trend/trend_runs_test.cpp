@@ -109,7 +109,7 @@ TEST_F(TrendRuns, MergedDatabasesMakeOneSeriesOfLossesAndTwoOfTimes) {
   EXPECT_EQ(set.series[0].revisions[0].values.size(), 2U);
   EXPECT_EQ(set.series[1].revisions[0].values.size(), 1U);
   ASSERT_EQ(set.left_out.size(), 1U);
-  EXPECT_EQ(set.left_out[0].reason, "the host there");
+  EXPECT_EQ(set.left_out[0].others, (std::vector<OtherCondition>{{OtherCondition::Kind::kHost, "there"}}));
   EXPECT_EQ(set.left_out[0].runs, 5);
 }
 
