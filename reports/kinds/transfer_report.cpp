@@ -2,13 +2,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "core/base/text.h"
-#include "reports/comparison/remark_text.h"
 #include "reports/kinds/kinds.h"
 #include "reports/kinds/sections.h"
+#include "reports/kinds/transfer_remarks.h"
 #include "reports/transfer/transfer.h"
 #include "reports/transfer/transfer_text.h"
 
@@ -305,103 +304,6 @@ std::string without_pairs(const Transfer& transfer) {
   return text + listed(transfer.scales) + " share none with the same values in the same base.";
 }
 
-/// Changes of the same setting and values whose bases differ, so that they are not compared.
-std::vector<std::string> base_differences(const Transfer& transfer) {
-  using Values = std::tuple<std::string, std::string, std::string>;
-  std::map<Values, std::vector<const TransferChange*>> by_values;
-  for (const TransferChange& change : transfer.changes) {
-    if (!change.key.is_record_step())
-      by_values[{change.key.setting, change.key.from, change.key.to}].push_back(&change);
-  }
-  std::vector<std::string> texts;
-  for (const auto& [values, changes] : by_values) {
-    std::set<std::string> scales;
-    std::vector<std::string> places;
-    bool is_shared = false;
-    for (const TransferChange* change : changes) {
-      is_shared = is_shared || change->measured.size() > 1;
-      std::vector<std::string> own;
-      for (const auto& [scale, measured] : change->measured) own.push_back(scale);
-      scales.insert(own.begin(), own.end());
-      places.push_back(change->key.base_text() + " at " + listed(own));
-    }
-    if (!is_shared && changes.size() > 1 && scales.size() > 1)
-      texts.push_back(std::get<0>(values) + " (" + joined(places, "; ") + ")");
-  }
-  return texts;
-}
-
-/// Other data are another problem, however alike the scales are.
-void add_data_note(Document& document, const Transfer& transfer) {
-  std::set<std::string> data;
-  std::vector<std::string> places;
-  for (const std::string& scale : transfer.scales) {
-    std::set<std::string> own;
-    for (const TransferChange& change : transfer.changes) {
-      const auto found = change.measured.find(scale);
-      if (found != change.measured.end() && change.measured.size() > 1) own.insert(found->second.data_name);
-    }
-    if (own.empty()) continue;
-    data.insert(own.begin(), own.end());
-    places.push_back(scale + " on " + listed({own.begin(), own.end()}));
-  }
-  if (data.size() > 1) {
-    document.notes.push_back("The scales were measured on different data (" + joined(places, "; ") +
-                             "), so what differs between them is not the scale alone.");
-  }
-}
-
-/// Changes whose times cannot be compared, and scales whose losses cannot be converted to time.
-void add_time_notes(Document& document, const Transfer& transfer) {
-  constexpr std::size_t kMaxNamed = 8;
-  std::vector<std::string> other_code, unconverted;
-  for (const std::string& scale : transfer.scales) {
-    std::int64_t count = 0;
-    for (const TransferChange& change : transfer.changes) {
-      const auto found = change.measured.find(scale);
-      if (found == change.measured.end()) continue;
-      if (!found->second.effect.other_code.empty()) {
-        other_code.push_back(change.name + " at " + scale);
-      } else if (!change.value_at(scale, Question::kEqualLoss)) {
-        count += 1;
-      }
-    }
-    if (count > 0) unconverted.push_back(std::to_string(count) + " at " + scale);
-  }
-  if (!other_code.empty()) {
-    document.notes.push_back("Times of different code are left out (" + listed_first(other_code, kMaxNamed) +
-                             "): " + kSameCodeRemedy + ".");
-  }
-  if (!unconverted.empty()) {
-    document.notes.push_back("Changes without a time at equal loss: " + joined(unconverted) +
-                             ". The end of their loss curves is too flat or too noisy to convert loss into time, or "
-                             "their runs give no error.");
-  }
-}
-
-void add_transfer_notes(Document& document, const Transfer& transfer) {
-  constexpr std::size_t kMaxNamed = 8;
-  std::vector<std::string> alone;
-  for (const TransferChange& change : transfer.changes) {
-    const bool is_published = change.published && change.published->counts();
-    if (change.measured.size() == 1 && !is_published) alone.push_back(change.name);
-  }
-  if (!alone.empty() && !transfer.pairs.empty()) {
-    document.notes.push_back(counted(static_cast<std::int64_t>(alone.size()), "change was", "changes were") +
-                             " measured at one scale only: " + listed_first(alone, kMaxNamed) + ".");
-  }
-  const std::vector<std::string> bases = base_differences(transfer);
-  if (!bases.empty())
-    document.notes.push_back("Not compared, because their bases differ: " + listed_first(bases, kMaxNamed) + ".");
-  int equal = 0;
-  for (const ScalePair& pair : transfer.pairs) equal = std::max(equal, pair.equal);
-  if (equal > 0) {
-    document.notes.push_back(counted(equal, "change") +
-                             " of code alone, whose losses are equal to the bit at both scales, say nothing about the "
-                             "loss and are left out there.");
-  }
-}
-
 void add_transfer_reading(Document& document, const Transfer& transfer) {
   document.reading = {
       "An effect is the later value minus the earlier one: below 0 is better. A change is the same at two scales if "
@@ -464,17 +366,13 @@ Document transfer_report(const Transfer& transfer, std::size_t max_rows) {
   body.tables = {pairs_table(transfer), shared_table(transfer, max_rows, left_out),
                  published_table(transfer, is_short, left_out_published), sources_table(transfer)};
   std::erase_if(body.tables, [](const Table& table) { return table.rows.empty(); });
-  if (left_out > 0) {
-    document.notes.push_back(counted(static_cast<std::int64_t>(left_out), "row") +
-                             " of changes whose signs are not opposite left out; every other format shows them.");
-  }
-  if (left_out_published > 0) {
-    document.notes.push_back(counted(static_cast<std::int64_t>(left_out_published), "change has", "changes have") +
-                             " a published time that does not count; every other format shows them with the reason.");
-  }
-  add_transfer_notes(document, transfer);
-  add_data_note(document, transfer);
-  add_time_notes(document, transfer);
+  const auto note_left_out = [&](TransferRemark::Kind kind, std::size_t count) {
+    if (count > 0)
+      document.notes.push_back(text_of(TransferRemark{.kind = kind, .count = static_cast<std::int64_t>(count)}));
+  };
+  note_left_out(TransferRemark::Kind::kRowsLeftOut, left_out);
+  note_left_out(TransferRemark::Kind::kPublishedLeftOut, left_out_published);
+  for (const TransferRemark& note : transfer_notes(transfer)) document.notes.push_back(text_of(note));
   add_transfer_reading(document, transfer);
   return document;
 }

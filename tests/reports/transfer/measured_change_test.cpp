@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "tests/results/store_fixture.h"
 
 namespace nanobench::reports {
@@ -112,7 +113,7 @@ TEST_F(MeasuredChanges, UnknownNamesAreRefused) {
   Store store(file());
   add(store, {});
   EXPECT_NE(message_of(ErrorCode::kNotFound, [&] { read_measured_changes({&store}, {.suites = {"lo"}, .plans = {}}); })
-                .find("did you mean \"loo\""),
+                .find(core::suggestion("lo", {"loo"})),
             std::string::npos);
   message_of(ErrorCode::kNotFound, [&] { read_measured_changes({&store}, {.suites = {}, .plans = {99}}); });
 }
