@@ -30,26 +30,26 @@ Estimate rounding_estimate(const Moments& candidate, const Moments& control, dou
           .df = kInfinity};
 }
 
-/// Why the metric of the two arms is no question; empty if it is one.
-std::string why_no_question(const LogArm& a, const LogArm& b, ArmMetric metric) {
-  if (metric == ArmMetric::kLoss) return "";
-  if (a.hardware.empty() || a.hardware != b.hardware) return "the arms ran on different hardware";
+/// Why the metric of the two arms is no question; kNone if it is one.
+ArmReason why_no_question(const LogArm& a, const LogArm& b, ArmMetric metric) {
+  if (metric == ArmMetric::kLoss) return ArmReason::kNone;
+  if (a.hardware.empty() || a.hardware != b.hardware) return ArmReason::kOtherHardware;
   const auto all_reach = [](const LogArm& arm) { return arm.target_ms.size() == arm.losses.size(); };
-  if (metric == ArmMetric::kTargetTime && (!all_reach(a) || !all_reach(b))) return "not all runs reach it";
-  return "";
+  if (metric == ArmMetric::kTargetTime && (!all_reach(a) || !all_reach(b))) return ArmReason::kTargetMissed;
+  return ArmReason::kNone;
 }
 
 /// The difference and its error; no p-value yet.
 ArmEffect measured_effect(const LogArm& candidate, const LogArm& control, ArmMetric metric) {
   ArmEffect effect;
   effect.reason = why_no_question(candidate, control, metric);
-  if (!effect.reason.empty()) return effect;
+  if (effect.reason != ArmReason::kNone) return effect;
   const std::vector<double>& first = values_of(candidate, metric);
   const std::vector<double>& second = values_of(control, metric);
   const std::optional<double> mean = mean_of(first);
   const std::optional<double> reference = mean_of(second);
   if (!mean || !reference) {
-    effect.reason = "an arm has no value";
+    effect.reason = ArmReason::kNoValue;
     return effect;
   }
   effect.difference = *mean - *reference;
@@ -57,7 +57,7 @@ ArmEffect measured_effect(const LogArm& candidate, const LogArm& control, ArmMet
   const std::optional<Moments> a = moments_of(first);
   const std::optional<Moments> b = moments_of(second);
   if (!a || !b) {
-    effect.reason = "an arm has one run, which has no spread";
+    effect.reason = ArmReason::kOneRun;
     return effect;
   }
   effect.is_from_rounding = !a->has_spread() && !b->has_spread();
@@ -72,7 +72,7 @@ int smaller_n(const LogArm& a, const LogArm& b, ArmMetric metric) {
 void judge(ArmEffect& effect, int n) {
   if (!effect.adjusted_p) return;
   if (n < kMinArmRuns) {
-    effect.reason = "a verdict needs " + std::to_string(kMinArmRuns) + " runs in each arm";
+    effect.reason = ArmReason::kFewRuns;
     return;
   }
   if (*effect.adjusted_p >= kArmAlpha) return;
@@ -98,7 +98,8 @@ std::vector<ArmEffect> settled_effects(const ArmComparison& comparison, ArmMetri
   std::vector<ArmEffect> effects = arm_effects(comparison.arms, comparison.pairs, metric);
   const auto family = static_cast<std::size_t>(
       std::count_if(comparison.pairs.begin(), comparison.pairs.end(), [&](const ArmPair& pair) {
-        return why_no_question(comparison.arms[pair.candidate], comparison.arms[pair.control], metric).empty();
+        return why_no_question(comparison.arms[pair.candidate], comparison.arms[pair.control], metric) ==
+               ArmReason::kNone;
       }));
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const ArmPair& pair = comparison.pairs[i];
@@ -154,7 +155,7 @@ std::vector<ArmEffect> arm_effects(std::span<const LogArm> arms, std::span<const
     const LogArm& control = arms[pair.control];
     ArmEffect effect = measured_effect(candidate, control, metric);
     if (effect.estimate) effect.p = p_of(*effect.estimate);
-    if (why_no_question(candidate, control, metric).empty()) {
+    if (why_no_question(candidate, control, metric) == ArmReason::kNone) {
       family.push_back(effects.size());
       estimates.push_back(effect.estimate);
       p.push_back(effect.p);

@@ -61,6 +61,16 @@ enum class ArmMetric {
 /// The counted runs' values. The arm keeps them.
 const std::vector<double>& values_of(const LogArm& arm, ArmMetric metric);
 
+/// Why two arms have no verdict.
+enum class ArmReason {
+  kNone,
+  kOtherHardware,  ///< times are no question then
+  kTargetMissed,   ///< not all runs reach the target, so the time to it is no question
+  kNoValue,        ///< in one of the arms
+  kOneRun,         ///< of an arm, which has no spread
+  kFewRuns,        ///< fewer than kMinArmRuns in an arm
+};
+
 /// candidate - control.
 struct ArmEffect {
   std::optional<double> difference;            ///< of the means; absent without a value in both arms
@@ -69,7 +79,7 @@ struct ArmEffect {
   std::optional<double> p;                     ///< two-sided
   std::optional<double> adjusted_p;            ///< by Holm over the family
   Verdict verdict = Verdict::kMissing;         ///< improved, regressed, inconclusive or missing
-  std::string reason;                          ///< why there is no p; empty otherwise
+  ArmReason reason = ArmReason::kNone;         ///< why there is no p, or too few runs for a verdict
   bool is_from_rounding = false;               ///< no arm has a spread: the error is that of the printed digits
   /// New runs of each of the two arms, judged by themselves in a family as large as this one, that give a verdict with
   /// the probability kSettlePower, if the difference and the spreads are those measured. Absent with a verdict, without

@@ -96,7 +96,6 @@ struct AuditGroup {
   Summary train_ms;
   std::optional<double> train_cv;  ///< sd / mean
   AuditVerdict verdict = AuditVerdict::kInconclusive;
-  std::string reason;                                ///< reason for the verdict, in words
   const results::PublishedRecord* record = nullptr;  ///< record that owns the folder
   const results::PublishedRecord* before = nullptr;  ///< the record before that one
   std::optional<double> time_over_before;            ///< mean time over the published time of `before`

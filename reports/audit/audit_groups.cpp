@@ -167,25 +167,12 @@ void describe_scripts(AuditGroup& group) {
   }
 }
 
-void decide_by_t(AuditGroup& group, const AuditOptions& options) {
-  if (!group.t) {
-    group.reason = group.n == 1
-                       ? "one run has no spread, so nothing can be tested"
-                       : "all " + std::to_string(group.n) + " losses are equal, so there is no spread to test against";
-    return;
-  }
-  const bool is_below = *group.loss.mean <= group.rule.target;
-  group.verdict = is_below && group.t->p < options.p_limit ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
-  const std::string limit = format_significant(options.p_limit, 1);
-  group.reason = !is_below                               ? "the mean is above the target"
-                 : group.verdict == AuditVerdict::kMeets ? "p < " + limit
-                                                         : "the mean is below the target, but p is not below " + limit;
-}
-
-void decide_by_z(AuditGroup& group) {
-  group.verdict = group.z->passes ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
-  group.reason = std::string("(target - mean) * sqrt(n) is ") + (group.z->passes ? "at least " : "below ") +
-                 format_significant(group.z->threshold, 1);
+/// Inconclusive if the rule's test is not possible.
+AuditVerdict verdict_of(const AuditGroup& group, const AuditOptions& options) {
+  const bool is_z = group.rule.rule == AuditRule::kZ;
+  if (!group.z || (!is_z && !group.t)) return AuditVerdict::kInconclusive;
+  const bool meets = is_z ? group.z->passes : *group.loss.mean <= group.rule.target && group.t->p < options.p_limit;
+  return meets ? AuditVerdict::kMeets : AuditVerdict::kDoesNotMeet;
 }
 
 void compare_times(AuditGroup& group) {
@@ -211,13 +198,7 @@ void evaluate(AuditGroup& group, const AuditOptions& options) {
   group.t = one_sample_t(losses, group.rule.target);
   group.z = known_sigma_rule(losses, group.rule.target, {.threshold = options.z_threshold});
   compare_times(group);
-  if (!group.z) {
-    group.reason = "no final loss";
-  } else if (group.rule.rule == AuditRule::kZ) {
-    decide_by_z(group);
-  } else {
-    decide_by_t(group, options);
-  }
+  group.verdict = verdict_of(group, options);
 }
 
 }  // namespace

@@ -99,6 +99,38 @@ std::string text_of(const AuditFlag& flag) {
   return flag.kind < FlagKind::kOtherLength ? group_text(flag) : arm_text(flag);
 }
 
+namespace {
+
+std::string t_text(const AuditGroup& group, const AuditOptions& options) {
+  if (!group.t && group.n == 1) return "one run has no spread, so nothing can be tested";
+  if (!group.t) return "all " + std::to_string(group.n) + " losses are equal, so there is no spread to test against";
+  if (*group.loss.mean > group.rule.target) return "the mean is above the target";
+  const std::string limit = format_significant(options.p_limit, 1);
+  return group.verdict == AuditVerdict::kMeets ? "p < " + limit
+                                               : "the mean is below the target, but p is not below " + limit;
+}
+
+}  // namespace
+
+std::string verdict_text(const AuditGroup& group, const AuditOptions& options) {
+  if (!group.z) return "no final loss";
+  if (group.rule.rule != AuditRule::kZ) return t_text(group, options);
+  return std::string("(target - mean) * sqrt(n) is ") + (group.z->passes ? "at least " : "below ") +
+         format_significant(group.z->threshold, 1);
+}
+
+std::string text_of(ArmReason reason) {
+  switch (reason) {
+    case ArmReason::kNone: return "";
+    case ArmReason::kOtherHardware: return "the arms ran on different hardware";
+    case ArmReason::kTargetMissed: return "not all runs reach it";
+    case ArmReason::kNoValue: return "an arm has no value";
+    case ArmReason::kOneRun: return "an arm has one run, which has no spread";
+    case ArmReason::kFewRuns: break;
+  }
+  return "a verdict needs " + std::to_string(kMinArmRuns) + " runs in each arm";
+}
+
 bool reads_before(const AuditFlag& a, const AuditFlag& b) {
   return text_of(a) < text_of(b);
 }

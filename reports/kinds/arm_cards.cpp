@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "reports/audit/arms.h"
+#include "reports/audit/audit_text.h"
 #include "reports/kinds/arm_cells.h"
 
 namespace nanobench::reports {
@@ -45,7 +46,8 @@ std::string arm_finding(const ArmWording& words, const ArmEffect& effect, const 
   const auto size = [&](double value) { return size_text(words, value, control_mean); };
   if (effect.verdict == Verdict::kImproved || effect.verdict == Verdict::kRegressed)
     return std::string(*effect.difference < 0.0 ? words.better : words.worse) + " by " + size(*effect.difference);
-  if (!effect.interval) return "nothing is proved" + (effect.reason.empty() ? "" : ": " + effect.reason);
+  if (!effect.interval)
+    return "nothing is proved" + (effect.reason == ArmReason::kNone ? "" : ": " + text_of(effect.reason));
   const double bound = std::max(std::abs(effect.interval->low), std::abs(effect.interval->high));
   std::string text = "nothing is proved; a difference is no larger than " + size(bound);
   if (effect.settling_runs) text += "; " + std::to_string(*effect.settling_runs) + " new runs of each would settle it";

@@ -248,7 +248,7 @@ std::string arm_verdict(Verdict verdict) {
 TableCell arm_verdict_cell(const ArmEffect& effect) {
   const char* rounding = effect.is_from_rounding ? "no spread: the error is that of rounding" : "";
   return value_cell(arm_verdict(effect.verdict), enum_name(effect.verdict),
-                    effect.reason.empty() ? rounding : effect.reason);
+                    effect.reason == ArmReason::kNone ? rounding : text_of(effect.reason));
 }
 
 TableCell arm_difference_cell(const ArmEffect& effect, double unit, int digits) {

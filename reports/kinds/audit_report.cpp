@@ -81,9 +81,9 @@ std::vector<Column> group_columns() {
   };
 }
 
-std::vector<TableCell> group_cells(const AuditGroup& group) {
+std::vector<TableCell> group_cells(const AuditGroup& group, const AuditOptions& options) {
   TableCell verdict = text_cell(enum_name(group.verdict));
-  verdict.detail = group.reason;
+  verdict.detail = verdict_text(group, options);
   return {
       text_cell(group.folder),
       value_cell(group.subdir.empty() ? "-" : group.subdir, group.subdir),
@@ -105,9 +105,10 @@ std::vector<TableCell> group_cells(const AuditGroup& group) {
   };
 }
 
-Table groups_table(const char* id, const char* title, const std::vector<AuditGroup>& groups) {
+Table groups_table(const char* id, const char* title, const std::vector<AuditGroup>& groups,
+                   const AuditOptions& options) {
   Table table{.id = id, .title = title, .columns = group_columns()};
-  for (const AuditGroup& group : groups) table.rows.push_back(group_cells(group));
+  for (const AuditGroup& group : groups) table.rows.push_back(group_cells(group, options));
   return table;
 }
 
@@ -236,9 +237,9 @@ Document audit_report(const Audit& audit, bool has_runs, bool has_charts) {
   }
   if (!pictures.charts.empty()) document.sections.push_back(std::move(pictures));
   Section body;
-  body.tables.push_back(groups_table("groups", "", audit.groups));
+  body.tables.push_back(groups_table("groups", "", audit.groups, audit.options));
   if (!audit.pooled.empty())
-    body.tables.push_back(groups_table("pooled", "Groups with several scripts, pooled", audit.pooled));
+    body.tables.push_back(groups_table("pooled", "Groups with several scripts, pooled", audit.pooled, audit.options));
   if (has_runs) body.tables.push_back(runs_table(audit));
   if (!audit.arms.empty()) body.tables.push_back(arms_table(audit));
   document.sections.push_back(std::move(body));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "reports/audit/audit_text.h"
 #include "reports/audit/review.h"
 #include "reports/kinds/arm_cells.h"
 #include "reports/kinds/sections.h"
@@ -54,14 +55,15 @@ ReviewLine evidence_line(const AuditGroup& group, const GroupReview& review) {
   return line;
 }
 
-ReviewLine rule_line(const AuditGroup& group) {
+ReviewLine rule_line(const AuditGroup& group, const AuditOptions& options) {
   ReviewLine line{.key = "rule", .question = "Does it reach the target?"};
   const bool is_z = group.rule.rule == AuditRule::kZ;
   line.value = {{"target", group.rule.target},
                 {"p", group.t ? json_of(group.t->p) : core::OrderedJson(nullptr)},
                 {"z", group.z ? json_of(group.z->statistic) : core::OrderedJson(nullptr)},
                 {"verdict", enum_name(group.verdict)}};
-  line.answer = enum_name(group.verdict) + ", target " + format_fixed(group.rule.target, 4) + ": " + group.reason;
+  line.answer =
+      enum_name(group.verdict) + ", target " + format_fixed(group.rule.target, 4) + ": " + verdict_text(group, options);
   if (!is_z && group.t) line.answer += " (p = " + arm_p_cell(group.t->p).text + ")";
   if (is_z && group.z) line.answer += " (" + format_fixed(group.z->statistic, 4) + ")";
   return line;
@@ -157,8 +159,8 @@ ReviewLine settle_line(const AuditGroup& group, const GroupReview& review) {
 
 std::vector<ReviewLine> lines_of(const Audit& audit, const AuditGroup& group) {
   const GroupReview review = review_of(group, audit.options);
-  std::vector<ReviewLine> lines = {evidence_line(group, review), rule_line(group), time_line(group, review),
-                                   before_line(group, review), settle_line(group, review)};
+  std::vector<ReviewLine> lines = {evidence_line(group, review), rule_line(group, audit.options),
+                                   time_line(group, review), before_line(group, review), settle_line(group, review)};
   lines[3].answer += arms_text(audit);
   return lines;
 }

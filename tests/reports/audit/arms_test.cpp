@@ -83,6 +83,7 @@ TEST(LogArms, TheTimeToTheTargetIsReadFromTheCurves) {
   EXPECT_EQ(comparison.arms[2].target_ms.size(), 2U);
   EXPECT_FALSE(comparison.target_time[1].difference);
   EXPECT_EQ(comparison.target_time[1].verdict, Verdict::kMissing);
+  EXPECT_EQ(comparison.target_time[1].reason, ArmReason::kTargetMissed);
   const core::OrderedJson table = to_json(arms_report(comparison))["tables"]["target_times"];
   EXPECT_EQ(table[2]["n"], 2);
   for (LogArm& arm : arms) {
@@ -157,7 +158,7 @@ TEST(LogArms, OneRunHasNoPButItsQuestionCounts) {
   EXPECT_NEAR(*comparison.loss[0].adjusted_p, 2 * *comparison.loss[0].p, 1e-15);
   EXPECT_FALSE(comparison.loss[1].p);
   EXPECT_EQ(comparison.loss[1].verdict, Verdict::kInconclusive);
-  EXPECT_FALSE(comparison.loss[1].reason.empty());
+  EXPECT_EQ(comparison.loss[1].reason, ArmReason::kOneRun);
   EXPECT_EQ(comparison.time[0].verdict, Verdict::kMissing) << "no times";
 }
 
@@ -167,6 +168,7 @@ TEST(LogArms, TwoRunsGiveNoVerdictHoweverSmallTheirP) {
   const ArmEffect effect = compare_arms(arms, 0, {}).loss.front();
   EXPECT_LT(*effect.adjusted_p, 1e-3);
   EXPECT_EQ(effect.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(effect.reason, ArmReason::kFewRuns);
 }
 
 TEST(LogArms, TimesOfOtherHardwareAreNoQuestion) {
@@ -176,6 +178,7 @@ TEST(LogArms, TimesOfOtherHardwareAreNoQuestion) {
   const ArmComparison comparison = compare_arms(arms, 0, {});
   EXPECT_FALSE(comparison.time[0].difference);
   EXPECT_EQ(comparison.time[0].verdict, Verdict::kMissing);
+  EXPECT_EQ(comparison.time[0].reason, ArmReason::kOtherHardware);
   EXPECT_EQ(comparison.time[1].adjusted_p, comparison.time[1].p) << "a family of one";
   EXPECT_TRUE(comparison.loss[0].p) << "losses do not depend on the machine";
 }

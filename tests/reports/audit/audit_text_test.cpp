@@ -5,7 +5,8 @@
 namespace nanobench::reports {
 namespace {
 
-/// The only test of these sentences: all others compare values.
+// The only tests of these sentences: all others compare values.
+
 TEST(AuditText, HasASentenceForEachFinding) {
   const std::vector<AuditFlag> flags = {
       {.kind = FlagKind::kLogProblem, .files = {"a.txt", "b.txt"}, .what = "no training time"},
@@ -71,6 +72,36 @@ TEST(AuditText, HasASentenceForEachFinding) {
                 "its runs are from different hardware, so its times are not compared: x and y",
                 "its runs are of 2 different scripts",
             }));
+}
+
+TEST(AuditText, SaysWhyAGroupHasItsVerdict) {
+  AuditGroup group;
+  EXPECT_EQ(verdict_text(group, {}), "no final loss");
+  group.n = 1;
+  group.z = RuleResult{.threshold = 0.004};
+  EXPECT_EQ(verdict_text(group, {}), "one run has no spread, so nothing can be tested");
+  group.n = 2;
+  EXPECT_EQ(verdict_text(group, {}), "all 2 losses are equal, so there is no spread to test against");
+  group.t.emplace();
+  group.loss.mean = group.rule.target + 0.1;
+  EXPECT_EQ(verdict_text(group, {}), "the mean is above the target");
+  group.loss.mean = group.rule.target;
+  EXPECT_EQ(verdict_text(group, {}), "the mean is below the target, but p is not below 0.01");
+  group.verdict = AuditVerdict::kMeets;
+  EXPECT_EQ(verdict_text(group, {}), "p < 0.01");
+  group.rule.rule = AuditRule::kZ;
+  EXPECT_EQ(verdict_text(group, {}), "(target - mean) * sqrt(n) is below 0.004");
+  group.z->passes = true;
+  EXPECT_EQ(verdict_text(group, {}), "(target - mean) * sqrt(n) is at least 0.004");
+}
+
+TEST(AuditText, SaysWhyTwoArmsHaveNoVerdict) {
+  EXPECT_EQ(text_of(ArmReason::kNone), "");
+  EXPECT_EQ(text_of(ArmReason::kOtherHardware), "the arms ran on different hardware");
+  EXPECT_EQ(text_of(ArmReason::kTargetMissed), "not all runs reach it");
+  EXPECT_EQ(text_of(ArmReason::kNoValue), "an arm has no value");
+  EXPECT_EQ(text_of(ArmReason::kOneRun), "an arm has one run, which has no spread");
+  EXPECT_EQ(text_of(ArmReason::kFewRuns), "a verdict needs 3 runs in each arm");
 }
 
 }  // namespace
