@@ -81,6 +81,10 @@ std::string gate_junit(const GateResult& result) {
          "  </testsuite>\n</testsuites>\n";
 }
 
+std::string more_checks_text(std::size_t left_out) {
+  return "; and " + std::to_string(left_out) + " more in the job summary";
+}
+
 std::string gate_annotations(const GateResult& result, std::size_t max) {
   std::vector<const GateCheck*> checks;
   for (const GateCheck& check : result.checks) {
@@ -95,8 +99,7 @@ std::string gate_annotations(const GateResult& result, std::size_t max) {
   for (std::size_t i = 0; i < std::min(max, checks.size()); ++i) {
     const GateCheck& check = *checks[i];
     const bool is_last_of_many = i + 1 == max && checks.size() > max;
-    const std::string more =
-        is_last_of_many ? "; and " + std::to_string(checks.size() - max) + " more in the job summary" : "";
+    const std::string more = is_last_of_many ? more_checks_text(checks.size() - max) : "";
     out += std::string(severity(check) > 1 ? "::error" : "::warning") +
            " title=" + command_text("nanobench gate: " + check.name + " " + enum_name(check.verdict), true) +
            "::" + command_text(check.cell + ": " + reason_text(check) + more, false) + "\n";
@@ -107,7 +110,7 @@ std::string gate_annotations(const GateResult& result, std::size_t max) {
 std::string gate_markdown(const GateResult& result, std::size_t max_bytes) {
   std::string text = std::string(kGateCommentMarker) + "\n" + render_markdown(gate_report(result));
   if (text.size() <= max_bytes) return text;
-  const std::string note = "\n\n(The rest does not fit here; `nanobench gate --json` prints it.)\n";
+  const std::string note = kGateCutNote;
   const std::size_t end = text.rfind('\n', max_bytes - note.size());
   return text.substr(0, end) + note;
 }

@@ -16,8 +16,14 @@ std::string gate_junit(const GateResult& result);
 /// inconclusive checks. At most `max` (GitHub shows ten per step). Empty if the gate passes.
 std::string gate_annotations(const GateResult& result, std::size_t max = 10);
 
+/// "; and 10 more in the job summary": ends the last annotation where there are more.
+std::string more_checks_text(std::size_t left_out);
+
 /// The first line of the Markdown, which lets a bot find its own comment again.
 inline constexpr const char* kGateCommentMarker = "<!-- nanobench-gate -->";
+
+/// The end of a Markdown that was cut.
+inline constexpr const char* kGateCutNote = "\n\n(The rest does not fit here; `nanobench gate --json` prints it.)\n";
 
 /// The report as Markdown with the marker, at most `max_bytes` long (GitHub takes 1 MiB as a job summary). A longer
 /// report is cut after a whole line, and a note reports it.

@@ -72,8 +72,8 @@ TEST(EvaluationSection, HasAccuraciesChangesChanceAndTheBest) {
   EXPECT_EQ(section.tables[0].id, "accuracy_swag");
   EXPECT_EQ(section.tables[1].id, "accuracy_changes_swag");
   ASSERT_EQ(section.tables[1].rows.size(), 2U) << "by sum and by mean";
-  EXPECT_EQ(section.tables[1].rows[0].back().text, "better");
-  EXPECT_EQ(section.tables[1].rows[1].back().text, "open");
+  EXPECT_EQ(section.tables[1].rows[0].back().value, "better");
+  EXPECT_EQ(section.tables[1].rows[1].back().value, "open");
   ASSERT_EQ(section.facts.size(), 2U);
   EXPECT_EQ(section.facts[0].cell.value, 0.25);
   EXPECT_EQ(section.facts[1].cell.value, 0.9);

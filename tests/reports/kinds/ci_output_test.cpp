@@ -41,7 +41,7 @@ TEST(GateAnnotations, AtMostTenTheWorstFirstEachOnOneLine) {
   const std::string text = gate_annotations(result_with(30));
   EXPECT_EQ(count_of(text, "\n"), 10);
   EXPECT_EQ(count_of("\n" + text, "\n::error title="), 10) << "ten of the thirty have regressed";
-  EXPECT_NE(text.find("; and 10 more"), std::string::npos);
+  EXPECT_TRUE(text.ends_with(more_checks_text(10) + "\n")) << text;
   // The smallest p stands first.
   EXPECT_NE(text.substr(0, text.find('\n')).find("27"), std::string::npos) << text;
   EXPECT_EQ(text.find("%0A\n"), std::string::npos);
@@ -75,11 +75,11 @@ TEST(GateJunit, NothingToCompareIsAnError) {
 TEST(GateMarkdown, HasItsMarkerAndStaysBelowTheLimit) {
   const std::string whole = gate_markdown(result_with(10));
   EXPECT_EQ(whole.rfind(kGateCommentMarker, 0), 0U);
-  EXPECT_NE(whole.find("Regression in 4 of 10 checks."), std::string::npos) << whole;
+  EXPECT_EQ(count_of(whole, "| " + enum_name(Verdict::kRegressed) + " |"), 4) << whole;
   EXPECT_EQ(whole.find("<b>"), std::string::npos);
   const std::string cut = gate_markdown(result_with(1000), 20000);
   EXPECT_LE(cut.size(), 20000U);
-  EXPECT_NE(cut.find("does not fit"), std::string::npos);
+  EXPECT_TRUE(cut.ends_with(kGateCutNote));
 }
 
 GateCheck check_of(const std::string& cell, GateMetric metric, const std::string& name, double change, double margin,
@@ -94,6 +94,8 @@ GateCheck check_of(const std::string& cell, GateMetric metric, const std::string
   check.verdict = verdict;
   return check;
 }
+
+// The only tests of these headlines: all others compare values.
 
 TEST(GateHeadline, APassNamesItsMarginsAndARegressionItsWorst) {
   GateResult result;
@@ -127,8 +129,9 @@ TEST(CompareHeadline, CountsVerdictsAndNamesWhatIsProved) {
             "better: step time (-3.10 %).");
   for (const char* cell : {"b", "c", "d"})
     result.checks.push_back(check_of(cell, GateMetric::kLoss, "loss", 0.01, 0.001, Verdict::kRegressed));
-  const std::string many = compare_report(result).headline;
-  EXPECT_NE(many.find("loss of c (+0.01000) and 1 more."), std::string::npos) << many;
+  EXPECT_EQ(compare_report(result).headline,
+            "new against old, 6 checks: 1 improved, 1 inconclusive, 4 regressed. Proved worse: loss of a (+0.01000), "
+            "loss of b (+0.01000), loss of c (+0.01000) and 1 more. Proved better: step time of a (-3.10 %).");
 }
 
 TEST(GateReport, EveryFormHasEveryCheck) {

@@ -90,7 +90,7 @@ TEST(RunReport, ShowsTheCostThatTheStoreKeeps) {
     store.add_samples(id, samples);
     const core::OrderedJson json = to_json(run_report(store, id));
     EXPECT_EQ(json.at("facts").at("flops_per_step"), 4e9);
-    EXPECT_EQ(json.at("headline"), "Still running, or ended without a report.");
+    EXPECT_EQ(json.at("facts").at("outcome"), "running");
     EXPECT_EQ(json.at("facts").at("visited_blocks_per_step"), 12);
     EXPECT_EQ(json.at("facts").at("communication/calls_per_step"), 7);
     EXPECT_EQ(json.at("facts").at("gpu/power_w/median"), 410);
