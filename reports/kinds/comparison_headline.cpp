@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/text.h"
-#include "reports/effects/effect_text.h"
+#include "reports/kinds/effect_tally.h"
 #include "reports/kinds/sections.h"
 
 namespace nanobench::reports {
@@ -20,62 +20,10 @@ std::string ratio_text(double log_ratio) {
 
 namespace {
 
-using Status = SeedsForVerdict::Status;
-
-/// The verdicts of the single changes, counted.
-struct Tally {
-  int total = 0;
-  int too_many = 0, one_seed = 0, within_noise = 0, unknown = 0;
-  int known = 0, min_more = 0;                        ///< changes that need a known number of seeds
-  std::optional<int> max_more;                        ///< absent: some need more than can be named
-  std::set<std::string> reasons;                      ///< reasons of the unknown ones
-  std::string name;                                   ///< name of the last one
-  std::vector<std::string> kept, dropped, barnacles;  ///< names
-
-  void add(const EffectResult& effect, const std::optional<SeedsForVerdict>& needed) {
-    ++total;
-    name = effect.contrast.effect;
-    switch (*effect.verdict) {
-      case FeatureVerdict::kKeep: return kept.push_back(name);
-      case FeatureVerdict::kDrop: return dropped.push_back(name);
-      case FeatureVerdict::kBarnacle: return barnacles.push_back(name);
-      case FeatureVerdict::kInconclusive: break;
-    }
-    const SeedsForVerdict answer = needed.value_or(SeedsForVerdict{});
-    switch (answer.status) {
-      case Status::kKnown: add_known(answer); return;
-      case Status::kTooMany: ++too_many; return;
-      case Status::kOneSeed: ++one_seed; return;
-      case Status::kWithinNoise: ++within_noise; return;
-      case Status::kUnknown: break;
-    }
-    ++unknown;
-    const std::string reason = reason_text(effect);
-    reasons.insert(reason.empty() ? "its runs give no answer" : reason);
-  }
-
- private:
-  void add_known(const SeedsForVerdict& answer) {
-    const int least = answer.min_seeds.value_or(*answer.seeds) - answer.have;
-    min_more = known == 0 ? least : std::min(min_more, least);
-    const std::optional<int> most = answer.max_seeds ? std::optional(*answer.max_seeds - answer.have) : std::nullopt;
-    max_more = !most || (known > 0 && !max_more) ? std::nullopt : std::optional(std::max(max_more.value_or(0), *most));
-    ++known;
-  }
-};
-
-Tally tally_of(const std::vector<EffectResult>& effects, const std::vector<std::optional<SeedsForVerdict>>& needed) {
-  Tally tally;
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    if (effects[i].verdict) tally.add(effects[i], i < needed.size() ? needed[i] : std::nullopt);
-  }
-  return tally;
-}
-
 /// An upper end above this many times the lower one says nothing.
 constexpr int kWidestRange = 20;
 
-std::string more_seeds(const Tally& tally) {
+std::string more_seeds(const EffectTally& tally) {
   const std::string each = tally.known > 1 ? " each" : "";
   if (!tally.max_more || *tally.max_more > kWidestRange * tally.min_more)
     return "at least " + counted(tally.min_more, "more seed") + each;
@@ -84,7 +32,7 @@ std::string more_seeds(const Tally& tally) {
 }
 
 /// What the undecided changes need, one clause per kind.
-std::vector<std::string> open_clauses(const Tally& tally) {
+std::vector<std::string> open_clauses(const EffectTally& tally) {
   // A single change is named; several are counted.
   const auto subject = [&](int count, const char* one, const char* many) {
     return tally.total == 1 ? tally.name + " " + one : counted(count, one, many);
@@ -109,7 +57,7 @@ std::vector<std::string> open_clauses(const Tally& tally) {
   return clauses;
 }
 
-std::string single_headline(const Tally& tally, const std::string& place) {
+std::string single_headline(const EffectTally& tally, const std::string& place) {
   if (!tally.kept.empty()) return tally.name + " pays on " + place + ".";
   if (!tally.dropped.empty()) return tally.name + " costs time on " + place + ".";
   if (!tally.barnacles.empty()) return tally.name + " is a barnacle: it is proved to do neither good nor harm.";
@@ -248,7 +196,7 @@ std::string course_of(const ComparisonTable& table) {
 }
 
 /// "Of 54 techniques 3 pay on this machine: a, b and c; 1 does nothing within the margin: d; 50 are undecided: ..."
-std::string list_headline(const Tally& tally, const std::string& place) {
+std::string list_headline(const EffectTally& tally, const std::string& place) {
   std::vector<std::string> clauses;
   const auto add = [&](const std::vector<std::string>& names, const std::string& one, const std::string& many) {
     if (names.empty()) return;
@@ -268,7 +216,7 @@ std::string list_headline(const Tally& tally, const std::string& place) {
 std::string effects_headline(const std::vector<EffectResult>& effects,
                              const std::vector<std::optional<SeedsForVerdict>>& needed, const std::string& place,
                              bool is_list) {
-  const Tally tally = tally_of(effects, needed);
+  const EffectTally tally = tally_of(effects, needed);
   if (tally.total == 0) return "";
   if (tally.total == 1) return single_headline(tally, place);
   const std::string all = std::to_string(tally.total) + " changes";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/comparison/comparison.h"
+#include "reports/kinds/effect_tally.h"
 #include "reports/kinds/kinds.h"
 #include "tests/reports/made_cells.h"
 
@@ -25,6 +26,7 @@ struct Judged {
   void add_many(int count, FeatureVerdict verdict) {
     for (int i = 0; i < count; ++i) add(verdict);
   }
+  EffectTally tally() const { return tally_of(effects, needed); }
   std::string headline() const { return effects_headline(effects, needed, "this machine"); }
 
   std::vector<EffectResult> effects;
@@ -33,6 +35,45 @@ struct Judged {
 
 SeedsForVerdict told(int have, int seeds) {
   return {.status = Status::kKnown, .have = have, .seeds = seeds, .min_seeds = seeds, .max_seeds = seeds};
+}
+
+TEST(EffectTally, CountsEveryVerdict) {
+  Judged judged;
+  EXPECT_EQ(judged.tally(), EffectTally{});
+  judged.add_many(5, FeatureVerdict::kKeep);
+  judged.add_many(2, FeatureVerdict::kBarnacle);
+  judged.add(FeatureVerdict::kInconclusive, told(3, 17));
+  judged.add(FeatureVerdict::kInconclusive, told(3, 17));
+  const EffectTally few = judged.tally();
+  EXPECT_EQ(few.total, 9);
+  EXPECT_EQ(few.kept.size(), 5U);
+  EXPECT_EQ(few.barnacles, (std::vector<std::string>{"change5", "change6"}));
+  EXPECT_EQ(few.known, 2);
+  EXPECT_EQ(few.min_more, 14);
+  EXPECT_EQ(few.max_more, 14);
+  judged.add(FeatureVerdict::kDrop);
+  judged.add(FeatureVerdict::kInconclusive, told(3, 8));
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kTooMany, .have = 3});
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kOneSeed, .have = 1});
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{.status = Status::kWithinNoise, .have = 3});
+  judged.add(FeatureVerdict::kInconclusive, SeedsForVerdict{}, NoVerdict::kMissingCell);
+  judged.add(FeatureVerdict::kInconclusive);
+  const EffectTally all = judged.tally();
+  EXPECT_EQ(all.total, 16);
+  EXPECT_EQ(all.dropped, std::vector<std::string>{"change9"});
+  EXPECT_EQ(all.known, 3);
+  EXPECT_EQ(all.min_more, 5);
+  EXPECT_EQ(all.max_more, 14);
+  EXPECT_EQ(all.too_many, 1);
+  EXPECT_EQ(all.one_seed, 1);
+  EXPECT_EQ(all.within_noise, 1);
+  EXPECT_EQ(all.unknown, 2);
+  EXPECT_EQ(all.reasons.size(), 2U);
+  EXPECT_EQ(all.name, "change15");
+  judged.add(FeatureVerdict::kInconclusive,
+             SeedsForVerdict{.status = Status::kKnown, .have = 3, .seeds = 30, .min_seeds = 4, .max_seeds = {}});
+  EXPECT_EQ(judged.tally().min_more, 1);
+  EXPECT_EQ(judged.tally().max_more, std::nullopt) << "more than can be named";
 }
 
 // The only tests of these sentences: all others compare values.
