@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::ablations {
@@ -28,14 +30,16 @@ const Entry& find(const std::map<std::string, Entry>& entries, const std::string
   constexpr std::size_t kFew = 12;
   const std::string known =
       entries.size() <= kFew ? "; there are " + listed(ids_of(entries)) : "; `nanobench list " + kind + "s` shows all";
-  throw Error(ErrorCode::kNotFound,
-              "there is no " + kind + " \"" + id + "\"" + core::suggestion(id, ids_of(entries)) + known);
+  throw core::Refusal(ErrorCode::kNotFound, core::Reason::kUnknownName,
+                      "there is no " + kind + " \"" + id + "\"" + core::suggestion(id, ids_of(entries)) + known, id);
 }
 
 void require_stem(const std::string& id, const std::string& stem, const std::string& source) {
   if (id == stem) return;
-  throw Error(ErrorCode::kInvalidArgument, core::json_location(source, "/id") + ": expected the file's name \"" + stem +
-                                               "\", got \"" + id + "\"; rename one of them");
+  throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOtherName,
+                      core::json_location(source, "/id") + ": expected the file's name \"" + stem + "\", got \"" + id +
+                          "\"; rename one of them",
+                      "/id");
 }
 
 /// Adds one file of `kind` (the folder's name) to the catalogue.
@@ -56,24 +60,23 @@ constexpr const char* kKinds[] = {"features", "records", "scales", "claims"};
 void require_own_name(const Feature& feature, const std::string& name) {
   const std::string& own = feature.value(name).name;
   if (own == name) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "the value of " + feature.id + " is called \"" + own + "\", not \"" + name + "\"");
+  throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOtherName,
+                      "the value of " + feature.id + " is called \"" + own + "\", not \"" + name + "\"", name);
 }
 
 /// The other feature's value names that a relation lists must exist.
 void check_relation(const Catalogue& catalogue, const Feature& feature, const FeatureRelation& relation,
                     const std::string& pointer) {
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::kInvalidArgument, core::json_location(feature.source, pointer) + ": " + what);
-  };
+  const std::string place = core::json_location(feature.source, pointer) + ": ";
   try {
     const Feature& other = catalogue.feature(relation.feature);
     if (!other.is_applicable())
-      throw Error(ErrorCode::kUnavailable, other.id + " cannot be set: " + *other.not_applicable);
+      throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kNotApplicable,
+                          other.id + " cannot be set: " + *other.not_applicable, other.id);
     for (const std::string& name : relation.values) require_own_name(other, name);
   } catch (const Error& error) {
     rethrow_internal(error);
-    fail(error.what());
+    throw_again(error, ErrorCode::kInvalidArgument, place + error.what());
   }
 }
 
@@ -102,8 +105,10 @@ void check_feature(const Catalogue& catalogue, const Feature& feature) {
     const std::string pointer = "/conflicts/" + std::to_string(i);
     check_relation(catalogue, feature, relation, pointer);
     if (!mirrors(feature, relation, catalogue.feature(relation.feature))) {
-      throw Error(ErrorCode::kInvalidArgument, core::json_location(feature.source, pointer) + ": " + relation.feature +
-                                                   " does not state this conflict; add it there too");
+      throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOneSided,
+                          core::json_location(feature.source, pointer) + ": " + relation.feature +
+                              " does not state this conflict; add it there too",
+                          pointer);
     }
   }
 }
@@ -116,7 +121,8 @@ void check_settings(const Catalogue& catalogue, const FeatureSettings& settings,
       require_own_name(catalogue.feature(id), value);
     } catch (const Error& error) {
       rethrow_internal(error);
-      throw Error(ErrorCode::kInvalidArgument, core::json_location(source, pointer + "/" + id) + ": " + error.what());
+      throw_again(error, ErrorCode::kInvalidArgument,
+                  core::json_location(source, pointer + "/" + id) + ": " + error.what());
     }
   }
 }
@@ -133,7 +139,7 @@ void look_up_at(const Claim& claim, const std::string& pointer, LookUp look_up) 
     look_up();
   } catch (const Error& error) {
     rethrow_internal(error);
-    throw Error(ErrorCode::kInvalidArgument, core::json_location(claim.source, pointer) + ": " + error.what());
+    throw_again(error, ErrorCode::kInvalidArgument, core::json_location(claim.source, pointer) + ": " + error.what());
   }
 }
 
@@ -149,9 +155,10 @@ void check_arm(const Catalogue& catalogue, const Claim& claim, const MeasureArm&
 void check_claim(const Catalogue& catalogue, const Claim& claim) {
   const auto records = catalogue.records();
   if (std::none_of(records.begin(), records.end(), [&](const Record* r) { return r->number == claim.record; })) {
-    throw Error(ErrorCode::kInvalidArgument, core::json_location(claim.source, "/record") +
-                                                 ": there is no record number " + std::to_string(claim.record) +
-                                                 "; `nanobench list records` shows all");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kUnknownName,
+                        core::json_location(claim.source, "/record") + ": there is no record number " +
+                            std::to_string(claim.record) + "; `nanobench list records` shows all",
+                        std::to_string(claim.record));
   }
   for (std::size_t i = 0; i < claim.features.size(); ++i) {
     look_up_at(claim, "/features/" + std::to_string(i), [&] { catalogue.feature(claim.features[i]); });
@@ -191,9 +198,10 @@ void Catalogue::overlay(const std::filesystem::path& folder) {
     }
   }
   if (!found) {
-    throw Error(ErrorCode::kNotFound,
-                "the catalogue folder " + folder.string() +
-                    " has none of the folders features, records, scales and claims; check the path");
+    throw core::Refusal(ErrorCode::kNotFound, core::Reason::kEmpty,
+                        "the catalogue folder " + folder.string() +
+                            " has none of the folders features, records, scales and claims; check the path",
+                        folder.string());
   }
   extended.check();
   *this = std::move(extended);
@@ -295,13 +303,17 @@ std::vector<const Record*> Catalogue::lineage(const std::string& id) const {
     const Record& child = *chain.back();
     const std::string where = core::json_location(child.source, "/parent");
     if (!has_record(*child.parent)) {
-      throw Error(ErrorCode::kNotFound, where + ": there is no record \"" + *child.parent + "\"" +
-                                            core::suggestion(*child.parent, ids_of(records_)));
+      throw core::Refusal(
+          ErrorCode::kNotFound, core::Reason::kUnknownName,
+          where + ": there is no record \"" + *child.parent + "\"" + core::suggestion(*child.parent, ids_of(records_)),
+          *child.parent);
     }
     const Record* parent = &record(*child.parent);
     if (std::find(chain.begin(), chain.end(), parent) != chain.end()) {
-      throw Error(ErrorCode::kInvalidArgument, where + ": " + parent->id + " descends from " + child.id +
-                                                   "; a chain of parents must end at a record without one");
+      throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kEndless,
+                          where + ": " + parent->id + " descends from " + child.id +
+                              "; a chain of parents must end at a record without one",
+                          parent->id);
     }
     chain.push_back(parent);
   }

@@ -6,6 +6,8 @@
 #include "ablations/patch.h"
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/config/settings_reference.h"
 #include "core/protocol/operation_spec.h"
 
@@ -15,6 +17,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 using Verdict = PublishedEvidence::Verdict;
 using Change = ClaimQuantity::Change;
 
@@ -25,19 +28,22 @@ constexpr const char* kSizes[] = {"T", "H", "D", "C", "V", "rows", "columns", "w
 
 std::string sentence(JsonObject& object, const std::string& key) {
   std::string text = object.string(key);
-  if (text.size() < 10 || text.back() != '.') object.fail(key, "expected a sentence that ends with a full stop");
+  if (text.size() < 10 || text.back() != '.')
+    object.fail(key, Reason::kNoSentence, "expected a sentence that ends with a full stop");
   return text;
 }
 
 ClaimQuantity read_quantity(JsonObject object) {
   ClaimQuantity quantity;
   quantity.unit = object.string("unit");
-  if (quantity.unit.empty()) object.fail("unit", "is empty; a number needs a unit, such as \"percent\" or \"times\"");
+  if (quantity.unit.empty())
+    object.fail("unit", Reason::kEmpty, "is empty; a number needs a unit, such as \"percent\" or \"times\"");
   quantity.change = object.enumeration<Change>("change");
   const Json& value = object.at("value");
   const bool is_pair = value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number();
   if (quantity.change == Change::kFromTo ? !is_pair : !value.is_number()) {
-    object.fail("value", quantity.change == Change::kFromTo ? "expected [before, after]" : "expected a number");
+    object.fail("value", Reason::kWrongType,
+                quantity.change == Change::kFromTo ? "expected [before, after]" : "expected a number");
   }
   quantity.first = is_pair ? value[0].get<double>() : value.get<double>();
   quantity.second = is_pair ? value[1].get<double>() : value.get<double>();
@@ -47,7 +53,7 @@ ClaimQuantity read_quantity(JsonObject object) {
 
 std::string required_name(JsonObject& object, const std::string& key) {
   std::string name = object.string(key);
-  if (name.empty()) object.fail(key, "is empty");
+  if (name.empty()) object.fail(key, Reason::kEmpty, "is empty");
   return name;
 }
 
@@ -65,7 +71,7 @@ std::map<std::string, std::int64_t> read_shapes(JsonObject& object) {
   JsonObject shapes = object.object("shapes");
   for (const auto& [name, unused] : object.at("shapes").items()) {
     if (std::none_of(std::begin(kSizes), std::end(kSizes), [&](const char* size) { return name == size; })) {
-      shapes.fail(name, "expected one of " + joined(kSizes));
+      shapes.fail(name, Reason::kUnknownName, "expected one of " + joined(kSizes));
     }
     sizes[name] = shapes.integer(name, 1, std::int64_t{1} << 26);
   }
@@ -75,7 +81,7 @@ std::map<std::string, std::int64_t> read_shapes(JsonObject& object) {
 MeasureArm read_benchmark_arm(JsonObject object) {
   MeasureArm arm;
   arm.shapes = read_shapes(object);
-  if (arm.shapes.empty()) object.fail("shapes", "is empty; name the sizes of the operation");
+  if (arm.shapes.empty()) object.fail("shapes", Reason::kEmpty, "is empty; name the sizes of the operation");
   if (const Json* patch = object.find("patch")) {
     check_patch(*patch, object.source(), object.pointer_to("patch"));
     arm.patch = *patch;
@@ -98,7 +104,8 @@ void check_pointer(const JsonObject& object, const std::string& pointer) {
     return setting == pointer || setting.rfind(pointer + "/", 0) == 0;
   };
   if (std::none_of(known.begin(), known.end(), is_here)) {
-    object.fail("pointer", "there is no setting \"" + pointer + "\"" + core::suggestion(pointer, known));
+    object.fail("pointer", Reason::kUnknownName,
+                "there is no setting \"" + pointer + "\"" + core::suggestion(pointer, known));
   }
 }
 
@@ -106,13 +113,14 @@ std::vector<AlsoMeasured> read_also(JsonObject& measure, const ClaimMetric* (*fi
   std::vector<AlsoMeasured> also;
   const Json* list = measure.find("also");
   if (list == nullptr) return also;
-  if (!list->is_array()) measure.fail("also", "expected a list");
+  if (!list->is_array()) measure.fail("also", Reason::kWrongType, "expected a list");
   for (std::size_t i = 0; i < list->size(); ++i) {
     JsonObject object((*list)[i], measure.source(), measure.pointer_to("also") + "/" + std::to_string(i));
     AlsoMeasured& each = also.emplace_back();
     if (object.find("shapes") != nullptr) each.shapes = read_shapes(object);
     each.metric = object.string("metric");
-    if (find(each.metric) == nullptr) object.fail("metric", "benchmark has no metric \"" + each.metric + "\"");
+    if (find(each.metric) == nullptr)
+      object.fail("metric", Reason::kUnknownName, "benchmark has no metric \"" + each.metric + "\"");
     object.finish();
   }
   return also;
@@ -130,7 +138,7 @@ ClaimMeasure read_measure(JsonObject object) {
     measure.op = object.string("op");
     const std::vector<std::string>& ops = core::operation_names();
     if (std::find(ops.begin(), ops.end(), measure.op) == ops.end())
-      object.fail("op", "expected one of " + joined(ops) + "; got \"" + measure.op + "\"");
+      object.fail("op", Reason::kUnknownName, "expected one of " + joined(ops) + "; got \"" + measure.op + "\"");
     measure.also =
         read_also(object, [](const std::string& name) { return find_claim_metric(MeasureKind::kBenchmark, name); });
   }
@@ -149,8 +157,9 @@ ClaimMeasure read_measure(JsonObject object) {
 /// Checks that exactly the arms that the rule combines are present, that the measure's kind has its metric, and that
 /// both agree on whether the metric compares the arms.
 void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule& rule) {
-  const auto fail = [&](const std::string& pointer, const std::string& message) {
-    throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(claim.source(), pointer) + ": " + message);
+  const auto fail = [&](const std::string& pointer, Reason reason, const std::string& message) {
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, reason,
+                        core::json_location(claim.source(), pointer) + ": " + message, pointer);
   };
   const ClaimMetric* metric = find_claim_metric(measure.kind, rule.metric);
   if (metric == nullptr) {
@@ -158,16 +167,17 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
     for (const ClaimMetric& candidate : claim_metrics()) {
       if (candidate.kind == measure.kind) known.emplace_back(candidate.name);
     }
-    fail("/rule/metric",
+    fail("/rule/metric", Reason::kUnknownName,
          enum_name(measure.kind) + " has no metric \"" + rule.metric + "\"" + core::suggestion(rule.metric, known));
   }
   if (metric->is_of_pair != (rule.form == RuleForm::kPair)) {
-    fail("/rule/of", metric->is_of_pair ? rule.metric + " compares the two arms itself; expected \"pair\""
-                                        : "\"pair\" is for metrics that compare the two arms themselves");
+    fail("/rule/of", Reason::kExcluded,
+         metric->is_of_pair ? rule.metric + " compares the two arms itself; expected \"pair\""
+                            : "\"pair\" is for metrics that compare the two arms themselves");
   }
   const auto check_arm = [&](const char* key, bool is_there, bool is_used) {
     if (is_there == is_used) return;
-    fail(is_used ? "/measure" : std::string("/measure/") + key,
+    fail(is_used ? "/measure" : std::string("/measure/") + key, is_used ? Reason::kMissingKey : Reason::kInactive,
          std::string("the rule's form \"") + enum_name(rule.form) +
              (is_used ? "\" needs the arm \"" + std::string(key) + "\"" : "\" does not use this arm; remove it"));
   };
@@ -175,13 +185,14 @@ void check_rule(JsonObject& claim, const ClaimMeasure& measure, const ClaimRule&
   check_arm("after", measure.after.has_value(), rule.needs_after());
   const auto check_member = [&](const char* key, bool is_there, const char* only_metric) {
     if (is_there == (rule.metric == only_metric)) return;
-    fail("/measure", std::string("\"") + key + "\" belongs to the metric \"" + only_metric + "\", and only to it");
+    fail("/measure", is_there ? Reason::kInactive : Reason::kMissingKey,
+         std::string("\"") + key + "\" belongs to the metric \"" + only_metric + "\", and only to it");
   };
   check_member("equals", measure.equals.has_value(), "equals");
   check_member("whole", measure.whole.has_value(), "share_of_saved_time");
   for (const ClaimVerdict verdict : {ClaimVerdict::kSupported, ClaimVerdict::kContradicted}) {
     if (!example_value(rule, metric->range, verdict)) {
-      fail("/rule/within",
+      fail("/rule/within", Reason::kOneSided,
            "no possible measurement is " + enum_name(verdict) + " by this; a rule must be able to hold and to fail");
     }
   }
@@ -202,7 +213,8 @@ std::string read_analysis(JsonObject& object) {
   const std::string analysis = object.string("analysis");
   constexpr const char* kAnalyses[] = {"000", "001", "002", "003", "004"};
   if (std::none_of(std::begin(kAnalyses), std::end(kAnalyses), [&](const char* known) { return analysis == known; })) {
-    object.fail("analysis", "expected one of " + joined(kAnalyses) + "; got \"" + analysis + "\"");
+    object.fail("analysis", Reason::kUnknownName,
+                "expected one of " + joined(kAnalyses) + "; got \"" + analysis + "\"");
   }
   return analysis;
 }
@@ -323,15 +335,16 @@ Claim read_claim(const Json& json, const std::string& source) {
     claim.rule = read_claim_rule(object.object("rule"));
     check_rule(object, claim.measure, *claim.rule);
   } else if (object.find("rule") != nullptr) {
-    object.fail("rule",
+    object.fail("rule", Reason::kInactive,
                 "there is nothing to judge where nothing is measured; remove it or the measure's kind \"none\"");
   }
   claim.published = read_evidence(object.object("published"));
   object.finish();
   if (claim.published.value &&
       !(is_measurable && evaluate(*claim.rule, *claim.published.value) != ClaimVerdict::kInconclusive)) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      core::json_location(source, "/published/value") + ": the rule gives no verdict on this number");
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, Reason::kOneSided,
+                        core::json_location(source, "/published/value") + ": the rule gives no verdict on this number",
+                        "/published/value");
   }
   return claim;
 }

@@ -6,6 +6,8 @@
 #include "ablations/resolve.h"
 #include "ablations/settle.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -210,7 +212,8 @@ ClaimCells cells_of(const Catalogue& catalogue, const Claim& claim) {
 
 void require_difference(const core::TrainConfig& before, const core::TrainConfig& after) {
   if (before.digest() != after.digest()) return;
-  throw core::Error(core::ErrorCode::kUnavailable, "both sides are the same configuration there");
+  throw core::Refusal(core::ErrorCode::kUnavailable, core::Reason::kSameValue,
+                      "both sides are the same configuration there");
 }
 
 bool compares_kernels(const ClaimCells& cells) {

@@ -8,6 +8,8 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::ablations {
 
@@ -15,6 +17,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = 1e18;
@@ -28,20 +31,21 @@ double high_of(const RuleInterval& interval) {
 }
 
 RuleInterval read_interval(const JsonObject& object, const Json& item, std::size_t index) {
-  const auto fail = [&](const std::string& message) {
+  const auto fail = [&](core::Reason reason, const std::string& message) {
     const std::string pointer = object.pointer_to("within") + "/" + std::to_string(index);
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      core::json_location(object.source(), pointer) + ": " + message);
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, reason,
+                        core::json_location(object.source(), pointer) + ": " + message, pointer);
   };
   const auto is_end = [](const Json& end) { return end.is_null() || end.is_number(); };
   if (!item.is_array() || item.size() != 2 || !is_end(item[0]) || !is_end(item[1])) {
-    fail("expected [low, high], each a number or null for no limit");
+    fail(core::Reason::kWrongType, "expected [low, high], each a number or null for no limit");
   }
   RuleInterval interval;
   if (item[0].is_number()) interval.low = item[0].get<double>();
   if (item[1].is_number()) interval.high = item[1].get<double>();
-  if (!interval.low && !interval.high) fail("holds everything; a rule must be able to fail");
-  if (low_of(interval) > high_of(interval)) fail("its low end is above its high end; swap them");
+  if (!interval.low && !interval.high) fail(core::Reason::kNoLimit, "holds everything; a rule must be able to fail");
+  if (low_of(interval) > high_of(interval))
+    fail(core::Reason::kReversed, "its low end is above its high end; swap them");
   return interval;
 }
 
@@ -136,13 +140,15 @@ ClaimRule read_claim_rule(JsonObject object) {
   rule.metric = object.string("metric");
   rule.form = object.enumeration<RuleForm>("of");
   const Json& within = object.at("within");
-  if (!within.is_array() || within.empty()) object.fail("within", "expected a list of [low, high] with at least one");
+  if (!within.is_array() || within.empty())
+    object.fail("within", Reason::kEmpty, "expected a list of [low, high] with at least one");
   for (std::size_t i = 0; i < within.size(); ++i) rule.within.push_back(read_interval(object, within[i], i));
   if (object.find("tolerance") != nullptr) rule.tolerance = object.number("tolerance", 0, kLargest);
   if (object.find("claimed") != nullptr) {
     rule.claimed = object.number("claimed", -kLargest, kLargest);
     if (evaluate(rule, *rule.claimed) != ClaimVerdict::kSupported) {
-      object.fail("claimed", "this rule would not support what the claim itself states; widen \"within\"");
+      object.fail("claimed", Reason::kOneSided,
+                  "this rule would not support what the claim itself states; widen \"within\"");
     }
   }
   rule.text = object.string_or("text", "");

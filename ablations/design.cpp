@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::ablations {
@@ -25,9 +27,10 @@ std::string product_of(const std::vector<Factor>& factors, FactorSet set) {
 void require_two_levels(const std::vector<Factor>& factors, const char* design) {
   for (const Factor& factor : factors) {
     if (factor.levels.size() == 2) continue;
-    throw Error(ErrorCode::kInvalidArgument, std::string("the design \"") + design + "\" needs two values of each " +
-                                                 "feature, and " + factor.name + " has " +
-                                                 std::to_string(factor.levels.size()));
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kWrongLength,
+                        std::string("the design \"") + design + "\" needs two values of each " + "feature, and " +
+                            factor.name + " has " + std::to_string(factor.levels.size()),
+                        factor.name);
   }
 }
 

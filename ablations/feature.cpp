@@ -5,6 +5,8 @@
 #include "ablations/patch.h"
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::ablations {
 
@@ -12,6 +14,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 constexpr const char* kOff = "off";
 constexpr const char* kNone = "none";
@@ -30,7 +33,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 void read_values(JsonObject& object, Feature& feature) {
   const Json& values = object.at("values");
   if (!values.is_object() || values.size() < 2) {
-    object.fail("values", "expected an object with at least two values, each a merge patch");
+    object.fail("values", Reason::kTooFewValues, "expected an object with at least two values, each a merge patch");
   }
   feature.before = object.string("before");
   feature.after = object.string("after");
@@ -39,10 +42,11 @@ void read_values(JsonObject& object, Feature& feature) {
     if (!values.contains(name)) {
       std::vector<std::string> known;
       for (const auto& [value_name, unused] : values.items()) known.push_back(value_name);
-      object.fail(key, "\"" + name + "\" is not one of the values " + quoted_list(known));
+      object.fail(key, Reason::kUnknownName, "\"" + name + "\" is not one of the values " + quoted_list(known));
     }
   }
-  if (feature.before == feature.after) object.fail("after", "is the same value as before; a feature changes something");
+  if (feature.before == feature.after)
+    object.fail("after", Reason::kSameValue, "is the same value as before; a feature changes something");
   std::vector<std::string> order = {feature.before, feature.after};
   for (const auto& [name, unused] : values.items()) {
     if (!contains(order, name)) order.push_back(name);
@@ -57,7 +61,8 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
   std::vector<FeatureRelation> relations;
   const Json* list = object.find(key);
   if (list == nullptr) return relations;
-  if (!list->is_array()) object.fail(key, "expected a list of {\"when\", \"feature\", \"values\"} objects");
+  if (!list->is_array())
+    object.fail(key, Reason::kWrongType, "expected a list of {\"when\", \"feature\", \"values\"} objects");
   for (std::size_t i = 0; i < list->size(); ++i) {
     JsonObject item((*list)[i], object.source(), object.pointer_to(key) + "/" + std::to_string(i));
     FeatureRelation relation;
@@ -67,12 +72,13 @@ std::vector<FeatureRelation> read_relations(JsonObject& object, const std::strin
     item.finish();
     for (const std::string& name : relation.when) {
       if (!contains(feature.value_names(), name)) {
-        item.fail("when", "\"" + name + "\" is not one of the values " + quoted_list(feature.value_names()));
+        item.fail("when", Reason::kUnknownName,
+                  "\"" + name + "\" is not one of the values " + quoted_list(feature.value_names()));
       }
     }
-    if (relation.feature == feature.id) item.fail("feature", "a feature has no relation to itself");
+    if (relation.feature == feature.id) item.fail("feature", Reason::kSameValue, "a feature has no relation to itself");
     if (key == "requires" && relation.values.empty()) {
-      item.fail("values", "name at least one value; the first is the one that is pulled in");
+      item.fail("values", Reason::kEmpty, "name at least one value; the first is the one that is pulled in");
     }
     relations.push_back(std::move(relation));
   }
@@ -92,7 +98,7 @@ std::vector<DocumentedChange> read_changes(JsonObject& object) {
   std::vector<DocumentedChange> changes;
   const Json* list = object.find("changes");
   if (list == nullptr) return changes;
-  if (!list->is_array()) object.fail("changes", "expected a list of {\"record\", \"id\"} objects");
+  if (!list->is_array()) object.fail("changes", Reason::kWrongType, "expected a list of {\"record\", \"id\"} objects");
   for (std::size_t i = 0; i < list->size(); ++i) {
     JsonObject item((*list)[i], object.source(), object.pointer_to("changes") + "/" + std::to_string(i));
     changes.push_back({item.integer("record", 1, 10000), item.string("id")});
@@ -127,9 +133,11 @@ void read_toggle(JsonObject& object, Feature& feature) {
 
 void read_not_applicable(JsonObject& object, Feature& feature) {
   feature.not_applicable = object.string("not_applicable");
-  if (feature.not_applicable->empty()) object.fail("not_applicable", "expected one sentence that says why, got \"\"");
+  if (feature.not_applicable->empty())
+    object.fail("not_applicable", Reason::kEmpty, "expected one sentence that says why, got \"\"");
   for (const char* key : {"values", "before", "after", "requires", "conflicts", "needs", "base"}) {
-    if (object.has(key)) object.fail(key, "an entry that is not applicable cannot be set, so it has none; remove it");
+    if (object.has(key))
+      object.fail(key, Reason::kExcluded, "an entry that is not applicable cannot be set, so it has none; remove it");
   }
 }
 
@@ -144,14 +152,17 @@ bool FeatureRelation::names(const std::string& other_value) const {
 }
 
 const FeatureValue& Feature::value(const std::string& name) const {
-  if (not_applicable) throw core::Error(core::ErrorCode::kUnavailable, id + " cannot be set: " + *not_applicable);
+  if (not_applicable)
+    throw core::Refusal(core::ErrorCode::kUnavailable, Reason::kNotApplicable,
+                        id + " cannot be set: " + *not_applicable, id);
   for (const FeatureValue& candidate : values) {
     if (candidate.name == name) return candidate;
   }
   if (const std::string own = own_name(name); own != name) return value(own);
-  throw core::Error(core::ErrorCode::kNotFound, "feature " + id + " has no value \"" + name + "\"" +
-                                                    core::suggestion(name, value_names()) + "; expected " +
-                                                    quoted_list(value_names()));
+  throw core::Refusal(core::ErrorCode::kNotFound, Reason::kUnknownValue,
+                      "feature " + id + " has no value \"" + name + "\"" + core::suggestion(name, value_names()) +
+                          "; expected " + quoted_list(value_names()),
+                      name);
 }
 
 std::string Feature::own_name(const std::string& name) const {
@@ -170,7 +181,8 @@ Feature read_feature(const Json& json, const std::string& source) {
   Feature feature;
   feature.source = source;
   feature.id = object.string("id");
-  if (feature.id.empty()) object.fail("id", "is empty; expected a noun phrase such as \"window_warmup\"");
+  if (feature.id.empty())
+    object.fail("id", Reason::kEmpty, "is empty; expected a noun phrase such as \"window_warmup\"");
   feature.title = object.string("title");
   read_introduced(object, feature);
   feature.changes = read_changes(object);

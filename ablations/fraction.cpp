@@ -7,6 +7,8 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -120,11 +122,14 @@ Fraction best_fraction(std::size_t factors, std::size_t free_factors) {
 }
 
 void check_factors(std::size_t factors) {
-  if (factors == 0) throw Error(ErrorCode::kInvalidArgument, "a fractional factorial needs at least one feature");
+  if (factors == 0)
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kEmpty,
+                        "a fractional factorial needs at least one feature");
   if (factors > kMaxFractionFactors) {
-    throw Error(ErrorCode::kInvalidArgument, "a fractional factorial has at most " +
-                                                 std::to_string(kMaxFractionFactors) + " features, and there are " +
-                                                 std::to_string(factors));
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooManyFeatures,
+                        "a fractional factorial has at most " + std::to_string(kMaxFractionFactors) +
+                            " features, and there are " + std::to_string(factors),
+                        std::to_string(factors));
   }
 }
 
@@ -141,19 +146,23 @@ Fraction fraction_of_runs(std::size_t factors, std::size_t runs) {
   const std::string given = "a fraction of " + std::to_string(runs) + " runs for " + std::to_string(factors) +
                             (factors == 1 ? " feature" : " features");
   if (!std::has_single_bit(runs) || runs < 2 || runs > kMaxFractionRuns) {
-    throw Error(ErrorCode::kInvalidArgument,
-                given + " does not exist: the runs are a power of two from 2 to " + std::to_string(kMaxFractionRuns));
+    throw core::Refusal(
+        ErrorCode::kInvalidArgument, core::Reason::kNoPowerOfTwo,
+        given + " does not exist: the runs are a power of two from 2 to " + std::to_string(kMaxFractionRuns),
+        std::to_string(runs));
   }
   if (runs <= factors) {
-    throw Error(ErrorCode::kInvalidArgument, given + " cannot tell their effects apart; it takes at least " +
-                                                 std::to_string(std::size_t{1} << least_free_factors(factors)) +
-                                                 " runs");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooFewRuns,
+                        given + " cannot tell their effects apart; it takes at least " +
+                            std::to_string(std::size_t{1} << least_free_factors(factors)) + " runs",
+                        std::to_string(runs));
   }
   const auto free_factors = static_cast<std::size_t>(std::countr_zero(runs));
   if (free_factors > factors) {
-    throw Error(ErrorCode::kInvalidArgument, given + " repeats runs: the whole factorial has " +
-                                                 std::to_string(std::size_t{1} << factors) +
-                                                 "; give several seeds instead");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooManyRuns,
+                        given + " repeats runs: the whole factorial has " + std::to_string(std::size_t{1} << factors) +
+                            "; give several seeds instead",
+                        std::to_string(runs));
   }
   return best_fraction(factors, free_factors);
 }
@@ -161,17 +170,20 @@ Fraction fraction_of_runs(std::size_t factors, std::size_t runs) {
 Fraction fraction_of_resolution(std::size_t factors, int resolution) {
   check_factors(factors);
   if (resolution < 3) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a resolution of " + std::to_string(resolution) +
-                    " mixes the effects of single features with each other; ask for at least 3");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOutOfRange,
+                        "a resolution of " + std::to_string(resolution) +
+                            " mixes the effects of single features with each other; ask for at least 3",
+                        std::to_string(resolution));
   }
   for (std::size_t m = least_free_factors(factors); bit(m) <= kMaxFractionRuns && m <= factors; ++m) {
     Fraction fraction = best_fraction(factors, m);
     if (!fraction.resolution || *fraction.resolution >= resolution) return fraction;
   }
-  throw Error(ErrorCode::kInvalidArgument, "no fraction of at most " + std::to_string(kMaxFractionRuns) + " runs for " +
-                                               std::to_string(factors) + " features has resolution " +
-                                               std::to_string(resolution) + "; ask for less, or name fewer features");
+  throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kNoFraction,
+                      "no fraction of at most " + std::to_string(kMaxFractionRuns) + " runs for " +
+                          std::to_string(factors) + " features has resolution " + std::to_string(resolution) +
+                          "; ask for less, or name fewer features",
+                      std::to_string(resolution));
 }
 
 std::optional<std::vector<FactorSet>> defining_words(const Fraction& fraction) {

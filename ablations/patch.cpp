@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/config/settings_reference.h"
 
 namespace nanobench::ablations {
@@ -103,29 +105,33 @@ void check_groups(const Json& groups, const std::vector<std::string>& fields, co
     }
     for (const auto& [key, value] : group.items()) {
       if (std::find(fields.begin(), fields.end(), key) != fields.end()) continue;
-      throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(source, place + "/" + key) +
-                                                               ": no such setting" + core::suggestion(key, fields));
+      throw core::Refusal(
+          core::ErrorCode::kInvalidArgument, core::Reason::kUnknownKey,
+          core::json_location(source, place + "/" + key) + ": no such setting" + core::suggestion(key, fields),
+          place + "/" + key);
     }
   }
 }
 
 void check_keys(const Json& patch, const std::string& source, const std::string& pointer, const std::string& setting) {
-  const auto fail = [&](const std::string& where, const std::string& message) {
-    throw core::Error(core::ErrorCode::kInvalidArgument, core::json_location(source, where) + ": " + message);
+  const auto fail = [&](const std::string& where, core::Reason reason, const std::string& message) {
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, reason, core::json_location(source, where) + ": " + message,
+                        where);
   };
-  if (!patch.is_object()) fail(pointer, "expected an object of settings to change, got " + patch.dump());
+  if (!patch.is_object())
+    fail(pointer, core::Reason::kWrongType, "expected an object of settings to change, got " + patch.dump());
   const std::vector<std::string>& known = setting_tree().at(setting);
   for (const auto& [key, value] : patch.items()) {
     const auto child = setting_tree().find(setting + "/" + key);
     if (child == setting_tree().end() || key.find('/') != std::string::npos) {
-      fail(pointer + "/" + key, "no such setting" + core::suggestion(key, known));
+      fail(pointer + "/" + key, core::Reason::kUnknownKey, "no such setting" + core::suggestion(key, known));
     }
     if (!child->second.empty() && !value.is_null()) {  // null removes a whole group, such as that of an fp8 head
       check_keys(value, source, pointer + "/" + key, child->first);
     } else if (const auto* fields = fields_of_groups(child->first); fields != nullptr && value.is_object()) {
       check_groups(value, *fields, source, pointer + "/" + key);
     } else if (value.is_object()) {
-      fail(pointer + "/" + key, "expected a value, got an object");
+      fail(pointer + "/" + key, core::Reason::kWrongType, "expected a value, got an object");
     }
   }
 }

@@ -1,6 +1,8 @@
 #include "ablations/record.h"
 
 #include "ablations/patch.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/config/train_config_fields.h"
 
 namespace nanobench::ablations {
@@ -8,6 +10,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 constexpr double kMaxFigure = 1e12;
 
@@ -50,7 +53,7 @@ Record read_record(const Json& json, const std::string& source) {
   Record record;
   record.source = source;
   record.id = object.string("id");
-  if (record.id.empty()) object.fail("id", "is empty; expected a name such as \"record17\"");
+  if (record.id.empty()) object.fail("id", Reason::kEmpty, "is empty; expected a name such as \"record17\"");
   record.number = object.integer("number", 0, 10000);
   record.title = object.string("title");
   record.date = object.string_or("date", "");

@@ -8,6 +8,8 @@
 #include "ablations/settle.h"
 #include "ablations/wording.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -74,8 +76,8 @@ std::vector<std::string> record_values(const Catalogue& catalogue, const Settled
 
 /// The error, followed by the settings, the patch or the numbers that wrote one of its places. If there are none, the
 /// record's own feature value.
-core::Error with_askers(const core::LocatedError& error, const Catalogue& catalogue, const ResolveRequest& request,
-                        const Settled& settled) {
+core::Refusal with_askers(const core::LocatedError& error, const Catalogue& catalogue, const ResolveRequest& request,
+                          const Settled& settled) {
   const std::vector<std::string>& pointers = error.pointers();
   std::vector<std::string> askers = guilty_settings(catalogue, request, settled, pointers);
   if (touches_any(request.patch, pointers)) askers.push_back(request.patch_source);
@@ -136,7 +138,8 @@ class EffectCheck {
       if (!other || !is_idle(*other)) continue;
       const bool comes_along = !own && request_.patch.empty() && other->digest() == official_.digest();
       if (comes_along) continue;  // it is the default of what it pulled in, which has an effect
-      throw Error(ErrorCode::kUnavailable, sentence(no_effect(assignment(id, value), *other, own)));
+      throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kNoEffect,
+                          sentence(no_effect(assignment(id, value), *other, own)), assignment(id, value));
     }
   }
 
@@ -146,7 +149,8 @@ class EffectCheck {
     if (request_.patch.empty()) return messages;
     const std::optional<TrainConfig> without = with_patch(settled_.config, Json::object());
     if (without && without->digest() != official_.digest() && is_idle(*without)) {
-      throw Error(ErrorCode::kUnavailable, sentence(no_effect(request_.patch_source, *without, std::nullopt)));
+      throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kNoEffect,
+                          sentence(no_effect(request_.patch_source, *without, std::nullopt)), request_.patch_source);
     }
     for (const std::string& leaf : leaves_of(request_.patch)) {
       Json rest = request_.patch;

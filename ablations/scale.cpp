@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
 #include "core/config/train_config_fields.h"
 
 namespace nanobench::ablations {
@@ -14,6 +15,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 using core::TrainConfig;
 
 constexpr std::int64_t kMaxParticipants = 1 << 16;
@@ -54,7 +56,7 @@ class Shrink {
   /// `what` describes the value, `pointer` is the setting that it comes from.
   std::int64_t divided(std::int64_t value, std::int64_t divisor, const char* pointer, const std::string& what) const {
     if (value % divisor != 0) {
-      throw core::LocatedError(core::ErrorCode::kInvalidArgument, to_.name, {pointer},
+      throw core::LocatedError(core::ErrorCode::kInvalidArgument, core::Reason::kNoMultiple, to_.name, {pointer},
                                "scale " + scale_.id + " divides " + what + " by " + text(divisor) + ", but " +
                                    text(value) +
                                    " is not a multiple of it; choose another scale or change the scale's divisor");
@@ -428,15 +430,17 @@ void check_participants(const Participants& participants) {
   for (const auto& [count, name] :
        {std::pair(participants.ranks, "ranks"), std::pair(participants.processes, "processes")}) {
     if (count && (*count < 1 || *count > kMaxParticipants)) {
-      throw core::Error(
-          core::ErrorCode::kInvalidArgument,
-          std::string("the number of ") + name + " is " + text(*count) + ", expected 1 to " + text(kMaxParticipants));
+      throw core::Refusal(
+          core::ErrorCode::kInvalidArgument, core::Reason::kOutOfRange,
+          std::string("the number of ") + name + " is " + text(*count) + ", expected 1 to " + text(kMaxParticipants),
+          name);
     }
   }
   if (participants.ranks && participants.processes && *participants.ranks % *participants.processes != 0) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      text(*participants.ranks) + " ranks do not divide among " + text(*participants.processes) +
-                          " processes; ask for a multiple of the processes, or for the processes alone");
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, core::Reason::kNoMultiple,
+                        text(*participants.ranks) + " ranks do not divide among " + text(*participants.processes) +
+                            " processes; ask for a multiple of the processes, or for the processes alone",
+                        "ranks");
   }
 }
 
@@ -453,7 +457,7 @@ Scale read_scale(const Json& json, const std::string& source) {
   Scale scale;
   scale.source = source;
   scale.id = object.string("id");
-  if (scale.id.empty()) object.fail("id", "is empty; expected a name such as \"nano\"");
+  if (scale.id.empty()) object.fail("id", Reason::kEmpty, "is empty; expected a name such as \"nano\"");
   scale.title = object.string("title");
   scale.text = object.string("text");
   scale.model_dim_divisor = divisor("model_dim_divisor");
@@ -464,7 +468,7 @@ Scale read_scale(const Json& json, const std::string& source) {
   scale.vocab_size = optional_count(object, "vocab_size", 2);
   scale.document_separator = optional_count(object, "document_separator", 0);
   if (scale.vocab_size.has_value() != scale.document_separator.has_value()) {
-    object.fail(scale.vocab_size ? "document_separator" : "vocab_size",
+    object.fail(scale.vocab_size ? "document_separator" : "vocab_size", Reason::kMissingKey,
                 "is missing; another vocabulary needs both vocab_size and document_separator");
   }
   scale.ranks = optional_count(object, "ranks", 1);

@@ -1,13 +1,15 @@
 #include "ablations/wording.h"
 
+#include "core/base/reason.h"
 #include "core/base/text.h"
 
 namespace nanobench::ablations {
 namespace {
 
-using core::Error;
 using core::ErrorCode;
 using core::MessageKind;
+using core::Reason;
+using core::Refusal;
 
 std::string with_asker(const std::string& text, const Settled& settled, const std::string& feature) {
   const PulledIn* const pulled_in = settled.find_pulled_in(feature);
@@ -48,34 +50,38 @@ std::string need_of(const PulledIn& pulled_in) {
   return assignment(pulled_in.needed_by) + " needs " + assignment(pulled_in.setting);
 }
 
-Error unmet_requirement(const Settled& settled, const FeatureSetting& setting, const FeatureRelation& requirement,
-                        const FeatureSetting& other) {
-  return {ErrorCode::kConflict, described(settled, setting) + " needs " + requirement.feature + " to be " +
-                                    joined(requirement.values, " or ") + ", but it is set to " +
-                                    with_asker(other.value, settled, other.feature) +
-                                    "; leave one of the two settings out"};
+Refusal unmet_requirement(const Settled& settled, const FeatureSetting& setting, const FeatureRelation& requirement,
+                          const FeatureSetting& other) {
+  return {ErrorCode::kConflict, Reason::kUnmet,
+          described(settled, setting) + " needs " + requirement.feature + " to be " +
+              joined(requirement.values, " or ") + ", but it is set to " +
+              with_asker(other.value, settled, other.feature) + "; leave one of the two settings out",
+          assignment(setting)};
 }
 
-Error exclusion(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other, bool is_set) {
-  return {ErrorCode::kConflict,
+Refusal exclusion(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other, bool is_set) {
+  return {ErrorCode::kConflict, Reason::kExcluded,
           described(settled, setting) + " excludes " + described(settled, other) + "; " +
-              (is_set ? "leave one of the two settings out" : "set " + other.feature + " to another value as well")};
+              (is_set ? "leave one of the two settings out" : "set " + other.feature + " to another value as well"),
+          assignment(setting)};
 }
 
-Error same_place(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other) {
-  return {ErrorCode::kConflict, described(settled, setting) + " and " + described(settled, other) +
-                                    " change the same setting; leave one of them out"};
+Refusal same_place(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other) {
+  return {ErrorCode::kConflict, Reason::kOverlap,
+          described(settled, setting) + " and " + described(settled, other) +
+              " change the same setting; leave one of them out",
+          assignment(setting)};
 }
 
-Error blamed(const core::LocatedError& error, const std::vector<std::string>& askers, const std::string& record,
-             const std::vector<std::string>& own) {
+Refusal blamed(const core::LocatedError& error, const std::vector<std::string>& askers, const std::string& record,
+               const std::vector<std::string>& own) {
   std::string message = error.what();
   if (!askers.empty()) {
     message += "; asked for by " + listed(askers);
   } else if (!own.empty()) {
     message += "; " + record + " itself has " + listed(own);
   }
-  return {error.code(), message};
+  return {error.code(), error.reason(), message, error.subject()};
 }
 
 std::string held_note(const std::vector<std::pair<FeatureSetting, std::optional<std::string>>>& held) {
@@ -96,24 +102,29 @@ std::string sentence(const NoEffect& no_effect) {
   return start + " at scale " + no_effect.scale + ": " + why + "; leave it out, or choose another value or scale";
 }
 
-Error too_few(const std::string& setting, const std::string& what, std::int64_t needed, std::int64_t got) {
+Refusal too_few(const std::string& setting, const std::string& what, std::int64_t needed, std::int64_t got) {
   const std::string count = std::to_string(needed);
-  return {ErrorCode::kUnavailable, setting + " acts only with " + count + " " + what + " or more, and this run has " +
-                                       std::to_string(got) + "; ask for them (--" + what + " " + count + ", or \"" +
-                                       what + "\" in the suite) or leave the setting out"};
+  return {ErrorCode::kUnavailable, Reason::kTooFewProcesses,
+          setting + " acts only with " + count + " " + what + " or more, and this run has " + std::to_string(got) +
+              "; ask for them (--" + what + " " + count + ", or \"" + what +
+              "\" in the suite) or leave the setting out",
+          setting};
 }
 
-Error too_few_micro_steps(const std::string& setting, std::int64_t needed, std::int64_t got) {
-  return {ErrorCode::kUnavailable,
+Refusal too_few_micro_steps(const std::string& setting, std::int64_t needed, std::int64_t got) {
+  return {ErrorCode::kUnavailable, Reason::kTooFewMicroSteps,
           setting + " acts only with " + std::to_string(needed) +
               " micro-steps or more for each rank, and this run has " + std::to_string(got) +
-              "; choose a scale or sequence length with more sequences a step, or leave the setting out"};
+              "; choose a scale or sequence length with more sequences a step, or leave the setting out",
+          setting};
 }
 
-Error needs_gpu(const std::string& setting) {
-  return {ErrorCode::kUnavailable, setting +
-                                       " acts only on a GPU, and this run computes on the CPU; ask for one (--device "
-                                       "cuda, or \"device\" in the suite) or leave the setting out"};
+Refusal needs_gpu(const std::string& setting) {
+  return {ErrorCode::kUnavailable, Reason::kNeedsGpu,
+          setting +
+              " acts only on a GPU, and this run computes on the CPU; ask for one (--device "
+              "cuda, or \"device\" in the suite) or leave the setting out",
+          setting};
 }
 
 }  // namespace nanobench::ablations

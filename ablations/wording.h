@@ -8,7 +8,7 @@
 
 #include "ablations/resolve.h"
 #include "ablations/settle.h"
-#include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/message.h"
 
 namespace nanobench::ablations {
@@ -27,15 +27,16 @@ core::Message set_too(const PulledIn& pulled_in);
 std::string need_of(const PulledIn& pulled_in);
 
 /// The setting needs one of the values that another setting rules out.
-core::Error unmet_requirement(const Settled& settled, const FeatureSetting& setting, const FeatureRelation& requirement,
-                              const FeatureSetting& other);
+core::Refusal unmet_requirement(const Settled& settled, const FeatureSetting& setting,
+                                const FeatureRelation& requirement, const FeatureSetting& other);
 /// `is_set`: the other value was requested or pulled in, and is not the record's own.
-core::Error exclusion(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other, bool is_set);
-core::Error same_place(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other);
+core::Refusal exclusion(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other,
+                        bool is_set);
+core::Refusal same_place(const Settled& settled, const FeatureSetting& setting, const FeatureSetting& other);
 
 /// Explains why a configuration is invalid and names the settings that asked for it, or the record if there are none.
-core::Error blamed(const core::LocatedError& error, const std::vector<std::string>& askers, const std::string& record,
-                   const std::vector<std::string>& own);
+core::Refusal blamed(const core::LocatedError& error, const std::vector<std::string>& askers, const std::string& record,
+                     const std::vector<std::string>& own);
 
 /// "held by the scale: a=b (officially c)", with the record's own value if it has one.
 std::string held_note(const std::vector<std::pair<FeatureSetting, std::optional<std::string>>>& held);
@@ -51,8 +52,8 @@ struct NoEffect {
 std::string sentence(const NoEffect& no_effect);
 
 /// A setting takes effect only in runs with more of something.
-core::Error too_few(const std::string& setting, const std::string& what, std::int64_t needed, std::int64_t got);
-core::Error too_few_micro_steps(const std::string& setting, std::int64_t needed, std::int64_t got);
-core::Error needs_gpu(const std::string& setting);
+core::Refusal too_few(const std::string& setting, const std::string& what, std::int64_t needed, std::int64_t got);
+core::Refusal too_few_micro_steps(const std::string& setting, std::int64_t needed, std::int64_t got);
+core::Refusal needs_gpu(const std::string& setting);
 
 }  // namespace nanobench::ablations

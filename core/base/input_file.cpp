@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/reason.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
@@ -82,8 +83,21 @@ ErrorCode InputProblem::code() const {
   return ErrorCode::kIo;
 }
 
-void fail_to_read(const std::string& subject, const InputProblem& problem, const std::string& remedy) {
-  throw Error(problem.code(), subject + " " + problem.text + (remedy.empty() ? "" : "; " + remedy));
+Reason reason_of(InputTrouble trouble) {
+  switch (trouble) {
+    case InputTrouble::kMissing: return Reason::kMissingFile;
+    case InputTrouble::kNoFile: return Reason::kNotAFile;
+    case InputTrouble::kTooLarge: return Reason::kTooLarge;
+    case InputTrouble::kUnreadable: break;
+  }
+  return Reason::kUnreadable;
+}
+
+void fail_to_read(const std::string& subject, const InputProblem& problem, const std::string& remedy,
+                  const std::string& kind) {
+  throw Refusal(problem.code(), reason_of(problem.trouble),
+                (kind.empty() ? "" : kind + " ") + subject + " " + problem.text + (remedy.empty() ? "" : "; " + remedy),
+                subject);
 }
 
 InputFile::InputFile(const std::filesystem::path& file, const InputLimit& limit) {

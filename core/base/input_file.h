@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 
@@ -42,8 +43,13 @@ struct InputProblem {
   ErrorCode code() const;
 };
 
-/// Throws Error "SUBJECT PROBLEM; REMEDY"; an empty remedy is left out.
-[[noreturn]] void fail_to_read(const std::string& subject, const InputProblem& problem, const std::string& remedy = "");
+/// The same as a reason: kMissingFile, kNotAFile, kTooLarge or kUnreadable.
+Reason reason_of(InputTrouble trouble);
+
+/// Throws Refusal "KIND SUBJECT PROBLEM; REMEDY" about the subject, which is the file; an empty kind, as in "token
+/// shard", or remedy is left out.
+[[noreturn]] void fail_to_read(const std::string& subject, const InputProblem& problem, const std::string& remedy = "",
+                               const std::string& kind = "");
 
 /// An open regular file.
 class InputFile {

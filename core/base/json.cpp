@@ -4,14 +4,11 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/base/reason.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
 namespace {
-
-[[noreturn]] void invalid(const std::string& message) {
-  throw Error(ErrorCode::kInvalidArgument, message);
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -55,6 +52,7 @@ class JsonBuilder {
   explicit JsonBuilder(std::string_view text) : text_(text) {}
 
   AnyJson& value() { return root_; }
+  Reason reason() const { return reason_; }
   const std::string& problem() const { return problem_; }
 
   bool null() { return add(nullptr) != nullptr; }
@@ -72,24 +70,27 @@ class JsonBuilder {
   bool key(string_t& name) {
     AnyJson& object = *open_.back();
     if (std::is_same_v<AnyJson, OrderedJson> && object.size() >= kMaxOrderedKeys)
-      return stop("an object has more than " + std::to_string(kMaxOrderedKeys) + " keys");
+      return stop(Reason::kTooMany, "an object has more than " + std::to_string(kMaxOrderedKeys) + " keys");
     const auto [member, is_new] = object.emplace(name, nullptr);
     if (!is_new)
-      return stop("the key \"" + on_one_line(name, kMaxReason) + "\" appears twice in one object; keep one of them");
+      return stop(Reason::kRepeated,
+                  "the key \"" + on_one_line(name, kMaxReason) + "\" appears twice in one object; keep one of them");
     member_ = &*member;
     return true;
   }
 
   bool parse_error(std::size_t position, const std::string& token, const Json::exception& error) {
-    if (dynamic_cast<const Json::out_of_range*>(&error) == nullptr) return stop("not valid JSON: " + reason_of(error));
+    if (dynamic_cast<const Json::out_of_range*>(&error) == nullptr)
+      return stop(Reason::kMalformed, "not valid JSON: " + words_of(error));
     const std::string_view before = text_.substr(0, position);
-    return stop("the number " + shortened(token, 40) + " at line " +
-                std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
-                " is too large; the largest is about 1.8e308");
+    return stop(Reason::kTooLarge, "the number " + shortened(token, 40) + " at line " +
+                                       std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
+                                       " is too large; the largest is about 1.8e308");
   }
 
  private:
-  bool stop(std::string problem) {
+  bool stop(Reason reason, std::string problem) {
+    reason_ = reason;
     problem_ = std::move(problem);
     return false;
   }
@@ -109,7 +110,8 @@ class JsonBuilder {
 
   bool open(AnyJson value) {
     if (open_.size() == kMaxJsonDepth)
-      return stop("lists and objects lie in each other more than " + std::to_string(kMaxJsonDepth) + " deep");
+      return stop(Reason::kTooDeep,
+                  "lists and objects lie in each other more than " + std::to_string(kMaxJsonDepth) + " deep");
     open_.push_back(add(std::move(value)));
     return true;
   }
@@ -123,6 +125,7 @@ class JsonBuilder {
   AnyJson root_;
   std::vector<AnyJson*> open_;  ///< the lists and objects that are not complete, the outermost first
   AnyJson* member_ = nullptr;   ///< of the innermost object: the value that comes next
+  Reason reason_ = Reason::kNone;
   std::string problem_;
 };
 
@@ -134,7 +137,7 @@ AnyJson parse(std::string_view text, const std::string& source, Comments comment
   JsonBuilder<AnyJson> builder(text);
   if (!AnyJson::sax_parse(text, &builder, AnyJson::input_format_t::json, /*strict=*/true,
                           comments == Comments::kSkipped))
-    invalid(source + ": " + builder.problem());
+    throw Refusal(ErrorCode::kInvalidArgument, builder.reason(), source + ": " + builder.problem(), source);
   return std::move(builder.value());
 }
 
@@ -150,10 +153,14 @@ std::string as_utf8(const std::string& text) {
   return Json::parse(safe_dump(Json(text))).get<std::string>();
 }
 
-std::string reason_of(const Json::exception& error) {
+std::string words_of(const Json::exception& error) {
   const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 7: ..."
   const std::size_t start = what.find("] ");
   return on_one_line(start == std::string::npos ? what : what.substr(start + 2), kMaxReason);
+}
+
+void fail_to_read_values(const std::string& what, const Json::exception& error, ErrorCode code) {
+  throw Refusal(code, Reason::kUnfit, what + ": " + words_of(error), what);
 }
 
 Json parse_json(std::string_view text, const std::string& source) {
@@ -207,13 +214,17 @@ std::string json_location(const std::string& source, const std::string& pointer)
   return source + ": " + (pointer.empty() ? "/" : pointer);
 }
 
-LocatedError::LocatedError(ErrorCode code, const std::string& source, std::vector<std::string> pointers,
+LocatedError::LocatedError(ErrorCode code, Reason reason, const std::string& source, std::vector<std::string> pointers,
                            const std::string& detail)
-    : Error(code, json_location(source, pointers.front()) + ": " + detail), pointers_(std::move(pointers)) {}
+    : Refusal(code, reason, json_location(source, pointers.front()) + ": " + detail, pointers.front()),
+      source_(source),
+      pointers_(std::move(pointers)) {}
 
 JsonObject::JsonObject(const Json& value, std::string source, std::string pointer)
     : value_(&value), source_(std::move(source)), pointer_(std::move(pointer)) {
-  if (!value.is_object()) invalid(json_location(source_, pointer_) + ": expected an object, got " + preview(value));
+  if (!value.is_object())
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kWrongType,
+                  json_location(source_, pointer_) + ": expected an object, got " + preview(value), pointer_);
 }
 
 bool JsonObject::has(const std::string& key) const {
@@ -232,7 +243,9 @@ const Json* JsonObject::find(const std::string& key) {
 
 const Json& JsonObject::at(const std::string& key) {
   const Json* member = find(key);
-  if (member == nullptr) invalid(json_location(source_, pointer_) + ": the key \"" + key + "\" is missing");
+  if (member == nullptr)
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kMissingKey,
+                  json_location(source_, pointer_) + ": the key \"" + key + "\" is missing", pointer_to(key));
   return *member;
 }
 
@@ -242,7 +255,7 @@ JsonObject JsonObject::object(const std::string& key) {
 
 std::string JsonObject::string(const std::string& key) {
   const Json& member = at(key);
-  if (!member.is_string()) fail(key, "expected a string, got " + preview(member));
+  if (!member.is_string()) fail(key, Reason::kWrongType, "expected a string, got " + preview(member));
   return member.get<std::string>();
 }
 
@@ -254,14 +267,15 @@ std::int64_t JsonObject::integer(const std::string& key, std::int64_t low, std::
   const Json& member = at(key);
   const bool is_whole = member.is_number_integer() ||
                         (member.is_number_float() && std::trunc(member.get<double>()) == member.get<double>());
-  if (!is_whole) fail(key, "expected a whole number, got " + preview(member));
+  if (!is_whole) fail(key, Reason::kWrongType, "expected a whole number, got " + preview(member));
   // 2^63 and more do not fit; converting such a float is undefined.
   const bool fits = member.is_number_float() ? std::abs(member.get<double>()) < 0x1p63
                                              : !member.is_number_unsigned() ||
                                                    member.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
   const std::int64_t value = fits ? member.get<std::int64_t>() : INT64_MAX;
   if (!fits || value < low || value > high) {
-    fail(key, "expected " + std::to_string(low) + " to " + std::to_string(high) + ", got " + preview(member));
+    fail(key, Reason::kOutOfRange,
+         "expected " + std::to_string(low) + " to " + std::to_string(high) + ", got " + preview(member));
   }
   return value;
 }
@@ -273,12 +287,12 @@ std::int64_t JsonObject::integer_or(const std::string& key, std::int64_t fallbac
 
 double JsonObject::number(const std::string& key, double low, double high) {
   const Json& member = at(key);
-  if (!member.is_number()) fail(key, "expected a number, got " + preview(member));
+  if (!member.is_number()) fail(key, Reason::kWrongType, "expected a number, got " + preview(member));
   const double value = member.get<double>();
   if (!(value >= low && value <= high)) {
     std::ostringstream text;
     text << "expected " << low << " to " << high << ", got " << preview(member);
-    fail(key, text.str());
+    fail(key, Reason::kOutOfRange, text.str());
   }
   return value;
 }
@@ -286,7 +300,7 @@ double JsonObject::number(const std::string& key, double low, double high) {
 bool JsonObject::boolean_or(const std::string& key, bool fallback) {
   const Json* member = find(key);
   if (member == nullptr) return fallback;
-  if (!member->is_boolean()) fail(key, "expected true or false, got " + preview(*member));
+  if (!member->is_boolean()) fail(key, Reason::kWrongType, "expected true or false, got " + preview(*member));
   return member->get<bool>();
 }
 
@@ -294,9 +308,9 @@ std::vector<std::string> JsonObject::strings_or_empty(const std::string& key) {
   const Json* member = find(key);
   std::vector<std::string> values;
   if (member == nullptr) return values;
-  if (!member->is_array()) fail(key, "expected a list of strings, got " + preview(*member));
+  if (!member->is_array()) fail(key, Reason::kWrongType, "expected a list of strings, got " + preview(*member));
   for (const Json& item : *member) {
-    if (!item.is_string()) fail(key, "expected a list of strings, got " + preview(item) + " in it");
+    if (!item.is_string()) fail(key, Reason::kWrongType, "expected a list of strings, got " + preview(item) + " in it");
     values.push_back(item.get<std::string>());
   }
   return values;
@@ -311,8 +325,17 @@ std::map<std::string, std::string> JsonObject::named_strings_or_empty(const std:
   return texts;
 }
 
+void JsonObject::fail(const std::string& key, Reason reason, const std::string& message) const {
+  throw LocatedError(ErrorCode::kInvalidArgument, reason, source_, {pointer_to(key)}, message);
+}
+
 void JsonObject::fail(const std::string& key, const std::string& message) const {
-  throw LocatedError(ErrorCode::kInvalidArgument, source_, {pointer_to(key)}, message);
+  fail(key, Reason::kBadValue, message);
+}
+
+void JsonObject::fail_unknown_name(const std::string& key, const std::string& expected, const std::string& text,
+                                   const std::vector<std::string>& known) const {
+  fail(key, Reason::kUnknownName, "expected " + expected + ", got \"" + text + "\"" + suggestion(text, known));
 }
 
 void JsonObject::finish() const {
@@ -325,7 +348,7 @@ void JsonObject::finish() const {
     for (auto other = value_->begin(); other != value_->end(); ++other) {
       if (is_found(*other)) known.insert(other.key());
     }
-    fail(member.key(), "unknown key" + suggestion(member.key(), {known.begin(), known.end()}));
+    fail(member.key(), Reason::kUnknownKey, "unknown key" + suggestion(member.key(), {known.begin(), known.end()}));
   }
 }
 

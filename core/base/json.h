@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json_serializer.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 
@@ -54,15 +55,18 @@ OrderedJson ordered_json_or_null(std::string_view text);
 std::string string_in(const Json& object, const std::string& key, const std::string& fallback = "");
 
 /// Why a value could not be read as what it should be, in words, without the library's numbers.
-std::string reason_of(const Json::exception& error);
+std::string words_of(const Json::exception& error);
+/// Throws Refusal{code, Reason::kUnfit, "WHAT: reason", WHAT}.
+[[noreturn]] void fail_to_read_values(const std::string& what, const Json::exception& error, ErrorCode code);
 
-/// Calls `read`, which takes values apart with get() and at(). Throws Error{code} "WHAT: reason" where they do not fit.
+/// Calls `read`, which takes values apart with get() and at(). Throws as fail_to_read_values where they do not
+/// fit.
 template <class Read>
 auto read_values(const std::string& what, Read&& read, ErrorCode code = ErrorCode::kInvalidArgument) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error(code, what + ": " + reason_of(error));
+    fail_to_read_values(what, error, code);
   }
 }
 
@@ -84,15 +88,19 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
 /// "file.json: /a/b"; the pointer alone when there is no file.
 std::string json_location(const std::string& source, const std::string& pointer);
 
-/// An Error about one place in a JSON value, or about several places that are inconsistent. The message is "SOURCE:
-/// POINTER: DETAIL" with the first pointer.
-class LocatedError : public Error {
+/// A Refusal about one place in a JSON value, or about several places that are inconsistent. The message is "SOURCE:
+/// POINTER: DETAIL" with the first pointer, which is also the subject.
+class LocatedError : public Refusal {
  public:
-  LocatedError(ErrorCode code, const std::string& source, std::vector<std::string> pointers, const std::string& detail);
+  LocatedError(ErrorCode code, Reason reason, const std::string& source, std::vector<std::string> pointers,
+               const std::string& detail);
+  /// The file, or what else names the whole value.
+  const std::string& source() const noexcept { return source_; }
   /// At least one pointer: the reported place of the error, then the other places it depends on.
   const std::vector<std::string>& pointers() const noexcept { return pointers_; }
 
  private:
+  std::string source_;
   std::vector<std::string> pointers_;
 };
 
@@ -123,7 +131,7 @@ class JsonObject {
   Enum enumeration(const std::string& key) {
     const std::string text = string(key);
     if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
-    fail(key, "expected " + expected_names<Enum>() + ", got \"" + text + "\"" + suggestion(text, enum_names<Enum>()));
+    fail_unknown_name(key, expected_names<Enum>(), text, enum_names<Enum>());
   }
   template <NamedEnum Enum>
   Enum enumeration_or(const std::string& key, Enum fallback) {
@@ -131,7 +139,12 @@ class JsonObject {
   }
 
   /// Throws LocatedError{kInvalidArgument} at this key: "FILE: /pointer/key: message".
+  [[noreturn]] void fail(const std::string& key, Reason reason, const std::string& message) const;
+  /// The same for a value that is none of those that are possible: Reason::kBadValue.
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
+  /// The same for a text that is none of the known names: Reason::kUnknownName. `expected` lists them in words.
+  [[noreturn]] void fail_unknown_name(const std::string& key, const std::string& expected, const std::string& text,
+                                      const std::vector<std::string>& known) const;
   /// Throws for the first key that no getter requested and that is not in `known`, with the nearest known name.
   void finish() const;
 

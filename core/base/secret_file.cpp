@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
@@ -28,11 +29,12 @@ constexpr std::size_t kMaxText = 4096;
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
 [[noreturn]] void fail(const std::string& what, const fs::path& file) {
-  throw Error(ErrorCode::kIo, "cannot " + what + " " + file.string() + ": " + std::strerror(errno));
+  throw Refusal(ErrorCode::kIo, Reason::kSystem, "cannot " + what + " " + file.string() + ": " + std::strerror(errno),
+                file.string());
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument, "the secret file " + file.string() + " " + why);
+[[noreturn]] void refuse(const fs::path& file, Reason reason, const std::string& why) {
+  throw Refusal(ErrorCode::kInvalidArgument, reason, "the secret file " + file.string() + " " + why, file.string());
 }
 
 /// A descriptor that closes itself.
@@ -54,12 +56,13 @@ class Descriptor {
 void check_owner(const fs::path& file, int fd) {
   struct stat facts {};
   if (fstat(fd, &facts) != 0) fail("look at the secret file", file);
-  if (!S_ISREG(facts.st_mode)) refuse(file, "is not a regular file");
-  if (facts.st_uid != geteuid() && facts.st_uid != 0) refuse(file, "belongs to another user; name one of your own");
+  if (!S_ISREG(facts.st_mode)) refuse(file, Reason::kNotAFile, "is not a regular file");
+  if (facts.st_uid != geteuid() && facts.st_uid != 0)
+    refuse(file, Reason::kForeignOwner, "belongs to another user; name one of your own");
   if ((facts.st_mode & kOthers) != 0) {
     char mode[8];
     std::snprintf(mode, sizeof mode, "%03o", static_cast<unsigned>(facts.st_mode & 0777));
-    refuse(file,
+    refuse(file, Reason::kOpenToOthers,
            "has mode " + std::string(mode) + ", so that others may use it; make that 600: chmod 600 " + file.string());
   }
 }
@@ -94,7 +97,8 @@ fs::path own_temporary_folder() {
   struct stat facts {};
   if (lstat(folder.c_str(), &facts) != 0) fail("look at", folder);
   if (!S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & kOthers) != 0)
-    throw Error(ErrorCode::kIo, folder.string() + " is not a folder of this user alone");
+    throw Refusal(ErrorCode::kIo, Reason::kOpenToOthers, folder.string() + " is not a folder of this user alone",
+                  folder.string());
   return folder;
 }
 
@@ -158,8 +162,9 @@ std::string read_secret_file(const fs::path& file) {
   const bool is_too_long = text.size() > kMaxText;
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   if (is_too_long || text.size() < kMinText)
-    refuse(file, "should hold " + std::to_string(kMinText) + " to " + std::to_string(kMaxText) +
-                     " random bytes, as from: openssl rand -hex 32");
+    refuse(file, Reason::kWrongLength,
+           "should hold " + std::to_string(kMinText) + " to " + std::to_string(kMaxText) +
+               " random bytes, as from: openssl rand -hex 32");
   return text;
 }
 
@@ -178,10 +183,10 @@ std::string own_secret() {
     if (std::optional<std::string> secret = attempt([&] { return *cache; })) return std::move(*secret);
   }
   if (std::optional<std::string> secret = attempt(own_temporary_folder)) return std::move(*secret);
-  throw Error(ErrorCode::kUnavailable,
-              "there is no safe place for the secret of the processes; name a file of mode "
-              "600 by " +
-                  std::string(kSecretFileVariable) + ": " + joined(reasons, "; "));
+  throw Refusal(ErrorCode::kUnavailable, Reason::kNoSafePlace,
+                "there is no safe place for the secret of the processes; name a file of mode "
+                "600 by " +
+                    std::string(kSecretFileVariable) + ": " + joined(reasons, "; "));
 }
 
 }  // namespace nanobench::core

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
 #include "core/config/train_config.h"
 
 namespace nanobench::core {
@@ -18,18 +19,18 @@ class ConfigChecker {
 
   explicit ConfigChecker(const std::string& source) : source_(source) {}
 
-  /// Throws Error{kInvalidArgument} with the message unless it holds.
+  /// Throws LocatedError{kInvalidArgument, Reason::kUnmet} with the message unless it holds.
   void require(bool holds, Pointers pointers, const std::string& message) const {
-    if (!holds) fail(ErrorCode::kInvalidArgument, pointers, message);
+    if (!holds) fail(ErrorCode::kInvalidArgument, Reason::kUnmet, pointers, message);
   }
-  /// Throws Error{kConflict} with the message if it holds.
+  /// Throws LocatedError{kConflict, Reason::kExcluded} with the message if it holds.
   void exclude(bool clash, Pointers pointers, const std::string& message) const {
-    if (clash) fail(ErrorCode::kConflict, pointers, message);
+    if (clash) fail(ErrorCode::kConflict, Reason::kExcluded, pointers, message);
   }
 
  private:
-  [[noreturn]] void fail(ErrorCode code, Pointers pointers, const std::string& message) const {
-    throw LocatedError(code, source_, {pointers.begin(), pointers.end()}, message);
+  [[noreturn]] void fail(ErrorCode code, Reason reason, Pointers pointers, const std::string& message) const {
+    throw LocatedError(code, reason, source_, {pointers.begin(), pointers.end()}, message);
   }
 
   const std::string& source_;

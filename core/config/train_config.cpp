@@ -6,6 +6,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
 #include "core/config/settings_reference.h"
 #include "core/config/train_config_fields.h"
 #include "core/config/train_config_names.h"
@@ -39,7 +40,8 @@ class ConfigReader : public FieldVisitor {
     if (!present(label.name)) return;
     members.clear();
     const Json& list = object_.at(label.name);
-    if (!list.is_array()) object_.fail(label.name, "expected a list of objects, got " + std::string(list.type_name()));
+    if (!list.is_array())
+      object_.fail(label.name, Reason::kWrongType, "expected a list of objects, got " + std::string(list.type_name()));
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string place = object_.pointer_to(label.name) + "/" + std::to_string(i);
       members.push_back(read_group(JsonObject(list[i], object_.source(), place), Group{}));
@@ -90,8 +92,9 @@ class ConfigReader : public FieldVisitor {
                         return item.is_number() && item.get<double>() >= low && item.get<double>() <= high;
                       });
     if (!fits) {
-      object_.fail(label.name, "expected a list of numbers from " + Json(low).dump() + " to " + Json(high).dump() +
-                                   ", got " + value.dump());
+      object_.fail(
+          label.name, Reason::kOutOfRange,
+          "expected a list of numbers from " + Json(low).dump() + " to " + Json(high).dump() + ", got " + value.dump());
     }
     member = value.get<std::vector<double>>();
   }
@@ -102,7 +105,8 @@ class ConfigReader : public FieldVisitor {
       return item.is_number() && item.get<double>() >= low && item.get<double>() < high;
     };
     if (!value.is_array() || value.size() != 2 || !in_range(value[0]) || !in_range(value[1])) {
-      object_.fail(label.name, "expected two numbers of at least 0 and less than 1, got " + value.dump());
+      object_.fail(label.name, Reason::kOutOfRange,
+                   "expected two numbers of at least 0 and less than 1, got " + value.dump());
     }
     first = value[0].get<double>();
     second = value[1].get<double>();
@@ -121,7 +125,8 @@ class ConfigReader : public FieldVisitor {
     if (!is_active()) {
       const Json* const value = object_.find(name);
       if (value != nullptr && !value->is_null())
-        object_.fail(name, "this field does not belong to the chosen \"type\"; remove it or change the type");
+        object_.fail(name, Reason::kInactive,
+                     "this field does not belong to the chosen \"type\"; remove it or change the type");
       return false;
     }
     return object_.find(name) != nullptr;
@@ -130,7 +135,8 @@ class ConfigReader : public FieldVisitor {
   std::vector<std::optional<std::int64_t>> list(const char* name, std::int64_t low, std::int64_t high,
                                                 bool allow_null) {
     const Json& value = object_.at(name);
-    if (!value.is_array()) object_.fail(name, "expected a list, got " + std::string(value.type_name()));
+    if (!value.is_array())
+      object_.fail(name, Reason::kWrongType, "expected a list, got " + std::string(value.type_name()));
     std::vector<std::optional<std::int64_t>> items;
     for (std::size_t i = 0; i < value.size(); ++i) {
       if (value[i].is_null() && allow_null) {
@@ -139,9 +145,9 @@ class ConfigReader : public FieldVisitor {
       }
       const auto item = integer_of<std::int64_t>(value[i]);
       if (!item || *item < low || *item > high) {
-        object_.fail(name, "entry " + std::to_string(i) + ": expected a whole number from " + std::to_string(low) +
-                               " to " + std::to_string(high) + (allow_null ? " or null" : "") + ", got " +
-                               value[i].dump());
+        object_.fail(name, Reason::kOutOfRange,
+                     "entry " + std::to_string(i) + ": expected a whole number from " + std::to_string(low) + " to " +
+                         std::to_string(high) + (allow_null ? " or null" : "") + ", got " + value[i].dump());
       }
       items.emplace_back(*item);
     }

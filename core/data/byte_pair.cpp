@@ -6,9 +6,10 @@
 #include <optional>
 #include <span>
 
-#include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -125,12 +126,13 @@ std::optional<std::string> bytes_of_signs(std::string_view signs) {
   return result;
 }
 
-[[noreturn]] void fail_in(const fs::path& file, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, file.string() + ": " + what);
+/// The subject is the file.
+[[noreturn]] void fail_in(const fs::path& file, Reason reason, const std::string& what) {
+  throw Refusal(ErrorCode::kInvalidArgument, reason, file.string() + ": " + what, file.string());
 }
 
-[[noreturn]] void fail_in_line(const fs::path& file, std::size_t line, const std::string& what) {
-  fail_in(file, "line " + std::to_string(line) + " " + what);
+[[noreturn]] void fail_in_line(const fs::path& file, std::size_t line, Reason reason, const std::string& what) {
+  fail_in(file, reason, "line " + std::to_string(line) + " " + what);
 }
 
 }  // namespace
@@ -151,21 +153,24 @@ BytePairEncoder::BytePairEncoder(const fs::path& folder) {
 
 void BytePairEncoder::read_tokens(const fs::path& file) {
   const Json json = read_json_file(file);
-  if (!json.is_object()) fail_in(file, "expected an object with the number of each token");
+  if (!json.is_object()) fail_in(file, Reason::kWrongType, "expected an object with the number of each token");
   std::map<std::int64_t, std::string> signs_of;
   for (const auto& [signs, value] : json.items()) {
     const auto number = integer_of<std::int64_t>(value);
     if (!number || *number < 0 || *number > kMaxToken)
-      fail_in(file, "token \"" + signs + "\" has the number " + safe_dump(value) + ", expected 0 to " +
-                        std::to_string(kMaxToken));
+      fail_in(file, Reason::kOutOfRange,
+              "token \"" + signs + "\" has the number " + safe_dump(value) + ", expected 0 to " +
+                  std::to_string(kMaxToken));
     const auto [first, is_new] = signs_of.emplace(*number, signs);
-    if (!is_new) fail_in(file, "tokens \"" + first->second + "\" and \"" + signs + "\" have the same number");
+    if (!is_new)
+      fail_in(file, Reason::kSameValue, "tokens \"" + first->second + "\" and \"" + signs + "\" have the same number");
     if (const std::optional<std::string> bytes = bytes_of_signs(signs); bytes && !bytes->empty())
       tokens_.emplace(*bytes, static_cast<std::uint16_t>(*number));
   }
   for (int byte = 0; byte < 256; ++byte)
     if (!tokens_.contains(std::string(1, static_cast<char>(byte))))
-      fail_in(file, "has no token for the byte " + std::to_string(byte) + "; it is no byte-level vocabulary");
+      fail_in(file, Reason::kIncomplete,
+              "has no token for the byte " + std::to_string(byte) + "; it is no byte-level vocabulary");
 }
 
 void BytePairEncoder::read_pairs(const fs::path& file) {
@@ -179,10 +184,11 @@ void BytePairEncoder::read_pairs(const fs::path& file) {
     const auto left = bytes_of_signs(line.substr(0, std::min(space, line.size())));
     const auto right = space == std::string_view::npos ? std::nullopt : bytes_of_signs(line.substr(space + 1));
     if (!left || !right || left->empty() || right->empty())
-      fail_in_line(file, line_number, "is not a pair of tokens with a space between them");
-    if (!tokens_.contains(*left + *right)) fail_in_line(file, line_number, "makes a token that encoder.json lacks");
+      fail_in_line(file, line_number, Reason::kMalformed, "is not a pair of tokens with a space between them");
+    if (!tokens_.contains(*left + *right))
+      fail_in_line(file, line_number, Reason::kUnknownName, "makes a token that encoder.json lacks");
     if (!ranks_.emplace(std::pair(*left, *right), ranks_.size()).second)
-      fail_in_line(file, line_number, "has a pair again");
+      fail_in_line(file, line_number, Reason::kRepeated, "has a pair again");
   }
 }
 

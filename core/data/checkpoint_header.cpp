@@ -1,6 +1,7 @@
 #include "core/data/checkpoint_header.h"
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "core/data/safetensors_header.h"
 
@@ -15,7 +16,7 @@ constexpr const char* kEngineKey = "engine_version";
 constexpr const char* kSpecKey = "run_spec";
 
 [[noreturn]] void incomplete(const std::string& source, const std::string& what) {
-  throw Error(ErrorCode::kDataLoss, source + ": not a whole checkpoint: " + what);
+  throw Refusal(ErrorCode::kDataLoss, Reason::kIncomplete, source + ": not a whole checkpoint: " + what, source);
 }
 
 const std::string& entry(const std::map<std::string, std::string>& metadata, const char* key,
@@ -48,9 +49,11 @@ std::optional<CheckpointHeader> checkpoint_header(const std::map<std::string, st
   if (format == metadata.end() || format->second != kCheckpointFormat) return std::nullopt;
   const std::int64_t version = number(metadata, kVersionKey, source);
   if (version > kCheckpointVersion) {
-    throw Error(ErrorCode::kUnavailable, source + ": is a checkpoint of version " + std::to_string(version) +
-                                             ", this program reads up to version " +
-                                             std::to_string(kCheckpointVersion) + "; use a newer nanobench");
+    throw Refusal(ErrorCode::kUnavailable, Reason::kOtherVersion,
+                  source + ": is a checkpoint of version " + std::to_string(version) +
+                      ", this program reads up to version " + std::to_string(kCheckpointVersion) +
+                      "; use a newer nanobench",
+                  source);
   }
   CheckpointHeader header{
       .step = number(metadata, kStepKey, source), .engine_version = entry(metadata, kEngineKey, source), .spec = {}};
@@ -68,10 +71,11 @@ CheckpointHeader read_checkpoint_header(const std::filesystem::path& file) {
   read_safetensors_header(in, file);
   std::optional<CheckpointHeader> header = checkpoint_header(read_safetensors_metadata(in, file), file.string());
   if (header) return *std::move(header);
-  throw Error(ErrorCode::kInvalidArgument,
-              file.string() +
-                  ": has parameters without the configuration of a run; name a checkpoint that "
-                  "`nanobench run --keep-weights` or `nanobench train --save` wrote");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kOtherFormat,
+                file.string() +
+                    ": has parameters without the configuration of a run; name a checkpoint that "
+                    "`nanobench run --keep-weights` or `nanobench train --save` wrote",
+                file.string());
 }
 
 }  // namespace nanobench::core

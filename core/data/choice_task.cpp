@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -24,8 +25,10 @@ constexpr std::size_t kHeaderNumbers = 256;
 constexpr std::size_t kChoiceHeaderBytes = kHeaderNumbers * sizeof(std::int32_t);
 constexpr std::size_t kItemHead = 5;  // numbers before the context: mark, bytes, number, right ending, endings
 
-[[noreturn]] void fail_items(ErrorCode code, const fs::path& file, const std::string& what) {
-  throw Error(code, "items of " + file.string() + " " + what);
+/// The subject is the number of an item, counted from 0; empty for the file as a whole.
+[[noreturn]] void fail_items(ErrorCode code, Reason reason, const fs::path& file, const std::string& what,
+                             const std::string& item = "") {
+  throw Refusal(code, reason, "items of " + file.string() + " " + what, item);
 }
 
 /// Walks over the numbers of one file; every fault names the item.
@@ -37,28 +40,30 @@ class ItemReader {
 
   ChoiceItem next() {
     const std::size_t begin = at_;
-    if (numbers_.size() - at_ < kItemHead + 1) lost("is cut off");
-    if (numbers_[at_] != kItemMark) lost("begins with " + std::to_string(numbers_[at_]) + ", expected 65535");
+    if (numbers_.size() - at_ < kItemHead + 1) lost(Reason::kTruncated, "is cut off");
+    if (numbers_[at_] != kItemMark)
+      lost(Reason::kMissingMark, "begins with " + std::to_string(numbers_[at_]) + ", expected 65535");
     const std::size_t bytes = numbers_[at_ + 1];
     end_ = begin + bytes / 2;
     if (bytes % 2 != 0 || bytes / 2 < kItemHead + 1)
-      lost("has " + std::to_string(bytes) + " bytes, expected an even number of at least 12");
-    if (end_ > numbers_.size()) lost("is cut off");
+      lost(Reason::kWrongLength, "has " + std::to_string(bytes) + " bytes, expected an even number of at least 12");
+    if (end_ > numbers_.size()) lost(Reason::kTruncated, "is cut off");
     ChoiceItem item{.number = numbers_[at_ + 2], .right = numbers_[at_ + 3], .context = {}, .endings = {}};
     const std::size_t endings = numbers_[at_ + 4];
     if (endings < kMinEndings || endings > kMaxEndings)
-      refused("has " + std::to_string(endings) + " endings, expected " + std::to_string(kMinEndings) + " to " +
-              std::to_string(kMaxEndings));
+      refused(Reason::kTooMany, "has " + std::to_string(endings) + " endings, expected " + std::to_string(kMinEndings) +
+                                    " to " + std::to_string(kMaxEndings));
     if (item.right >= endings)
-      refused("has the right ending " + std::to_string(item.right) + ", but only " + std::to_string(endings) +
-              " endings, counted from 0");
+      refused(Reason::kOutOfRange, "has the right ending " + std::to_string(item.right) + ", but only " +
+                                       std::to_string(endings) + " endings, counted from 0");
     at_ += kItemHead;
     item.context = tokens("context");
     for (std::size_t i = 0; i < endings; ++i) {
       item.endings.push_back(tokens("ending"));
-      if (item.endings.back().empty()) refused("has an ending without tokens");
+      if (item.endings.back().empty()) refused(Reason::kEmpty, "has an ending without tokens");
     }
-    if (at_ != end_) lost("says it has " + std::to_string(bytes) + " bytes, but its endings stop before");
+    if (at_ != end_)
+      lost(Reason::kUnusedBytes, "says it has " + std::to_string(bytes) + " bytes, but its endings stop before");
     ++index_;
     return item;
   }
@@ -67,23 +72,26 @@ class ItemReader {
 
  private:
   std::vector<std::uint16_t> tokens(const char* what) {
-    if (at_ == end_) lost(std::string("lacks the length of its ") + what);
+    if (at_ == end_) lost(Reason::kTruncated, std::string("lacks the length of its ") + what);
     const std::size_t count = numbers_[at_++];
-    if (count > end_ - at_) lost(std::string("is shorter than the length of its ") + what + " says");
+    if (count > end_ - at_) lost(Reason::kOverlap, std::string("is shorter than the length of its ") + what + " says");
     std::vector<std::uint16_t> result(numbers_.begin() + static_cast<std::ptrdiff_t>(at_),
                                       numbers_.begin() + static_cast<std::ptrdiff_t>(at_ + count));
     at_ += count;
     if (std::find(result.begin(), result.end(), kItemMark) != result.end())
-      lost("has 65535, the mark of an item, as a token");
+      lost(Reason::kBadValue, "has 65535, the mark of an item, as a token");
     return result;
   }
 
-  [[noreturn]] void lost(const std::string& what) const {
-    fail_at(ErrorCode::kDataLoss, what + "; make the file again");
+  [[noreturn]] void lost(Reason reason, const std::string& what) const {
+    fail_at(ErrorCode::kDataLoss, reason, what + "; make the file again");
   }
-  [[noreturn]] void refused(const std::string& what) const { fail_at(ErrorCode::kInvalidArgument, what); }
-  [[noreturn]] void fail_at(ErrorCode code, const std::string& what) const {
-    fail_items(code, file_, "cannot be read: item " + std::to_string(index_) + ", counted from 0, " + what);
+  [[noreturn]] void refused(Reason reason, const std::string& what) const {
+    fail_at(ErrorCode::kInvalidArgument, reason, what);
+  }
+  [[noreturn]] void fail_at(ErrorCode code, Reason reason, const std::string& what) const {
+    const std::string item = std::to_string(index_);
+    fail_items(code, reason, file_, "cannot be read: item " + item + ", counted from 0, " + what, item);
   }
 
   const fs::path& file_;
@@ -98,25 +106,25 @@ using ChoiceHeader = std::array<std::int32_t, kHeaderNumbers>;
 /// The number of items that the header announces.
 std::size_t checked_items(const fs::path& file, std::string_view bytes) {
   if (bytes.size() < kChoiceHeaderBytes) {
-    fail_items(ErrorCode::kDataLoss, file,
+    fail_items(ErrorCode::kDataLoss, Reason::kTruncated, file,
                "have " + std::to_string(bytes.size()) + " bytes, less than the header's " +
                    std::to_string(kChoiceHeaderBytes) + "; the file is truncated or holds no items");
   }
   ChoiceHeader header;
   std::memcpy(header.data(), bytes.data(), kChoiceHeaderBytes);
   if (header[0] != kChoiceMagic) {
-    fail_items(ErrorCode::kInvalidArgument, file,
+    fail_items(ErrorCode::kInvalidArgument, Reason::kOtherFormat, file,
                "begin with " + std::to_string(header[0]) + ", expected the magic number " +
                    std::to_string(kChoiceMagic) + " of llm.c's evaluations");
   }
   if (header[1] != kChoiceVersion)
-    fail_items(ErrorCode::kInvalidArgument, file,
+    fail_items(ErrorCode::kInvalidArgument, Reason::kOtherVersion, file,
                "have version " + std::to_string(header[1]) + ", expected " + std::to_string(kChoiceVersion));
   if (header[2] <= 0)
-    fail_items(ErrorCode::kDataLoss, file,
+    fail_items(ErrorCode::kDataLoss, Reason::kOutOfRange, file,
                "are " + std::to_string(header[2]) + " by their header, expected at least 1; make the file again");
   if ((bytes.size() - kChoiceHeaderBytes) % 2 != 0)
-    fail_items(ErrorCode::kDataLoss, file, "end within a number; copy or make the file again");
+    fail_items(ErrorCode::kDataLoss, Reason::kTruncated, file, "end within a number; copy or make the file again");
   return static_cast<std::size_t>(header[2]);
 }
 
@@ -188,7 +196,7 @@ ChoiceTask read_choice_task(const fs::path& file) {
   ChoiceTask task;
   for (std::size_t i = 0; i < count; ++i) task.items.push_back(reader.next());
   if (!reader.is_at_end())
-    fail_items(ErrorCode::kDataLoss, file,
+    fail_items(ErrorCode::kDataLoss, Reason::kUnusedBytes, file,
                "are more than the " + std::to_string(count) + " of their header; copy or make the file again");
   return task;
 }
@@ -205,10 +213,11 @@ void check_tokens(const ChoiceTask& task, std::int64_t vocab_size, const std::st
   const auto check = [&](const std::vector<std::uint16_t>& tokens, std::size_t index) {
     for (const std::uint16_t token : tokens) {
       if (token < vocab_size) continue;
-      throw Error(ErrorCode::kInvalidArgument, source + ": item " + std::to_string(index) +
-                                                   ", counted from 0, has the token " + std::to_string(token) +
-                                                   ", but the model's vocabulary has " + std::to_string(vocab_size) +
-                                                   " tokens; the items are of another vocabulary");
+      throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                    source + ": item " + std::to_string(index) + ", counted from 0, has the token " +
+                        std::to_string(token) + ", but the model's vocabulary has " + std::to_string(vocab_size) +
+                        " tokens; the items are of another vocabulary",
+                    std::to_string(index));
     }
   };
   for (std::size_t i = 0; i < task.items.size(); ++i) {

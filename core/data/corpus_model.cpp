@@ -4,7 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -94,8 +95,10 @@ void draw_distinct(const std::vector<std::uint64_t>& cumulative, std::size_t cou
 template <class Value>
 void check_range(const char* name, Value value, Value low, Value high) {
   if (value >= low && value <= high) return;
-  throw Error(ErrorCode::kInvalidArgument, std::string("generated corpus: ") + name + " is " + Json(value).dump() +
-                                               ", expected " + Json(low).dump() + " to " + Json(high).dump());
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                std::string("generated corpus: ") + name + " is " + Json(value).dump() + ", expected " +
+                    Json(low).dump() + " to " + Json(high).dump(),
+                name);
 }
 
 }  // namespace
@@ -152,7 +155,7 @@ CorpusConfig corpus_config_from_json(const Json& json, const std::string& source
   try {
     check(c);
   } catch (const Error& error) {
-    throw Error(error.code(), json_location(source, pointer) + ": " + error.what());
+    throw_again(error, json_location(source, pointer) + ": " + error.what());
   }
   return c;
 }

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -98,15 +99,17 @@ double CorpusOracle::loss(std::uint16_t token) {
 std::vector<double> oracle_losses(const CorpusModel& model, std::span<const std::uint16_t> tokens) {
   const std::int64_t separator = model.config().separator();
   if (tokens.empty() || tokens.front() != separator) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the oracle needs a stream that begins with the separator " + std::to_string(separator) +
-                    ", got one that begins inside a document; use the generated val shard from its start");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kMissingMark,
+                  "the oracle needs a stream that begins with the separator " + std::to_string(separator) +
+                      ", got one that begins inside a document; use the generated val shard from its start",
+                  std::to_string(separator));
   }
   const auto bad = std::find_if(tokens.begin(), tokens.end(), [=](std::uint16_t token) { return token > separator; });
   if (bad != tokens.end()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "token " + std::to_string(*bad) + " at position " + std::to_string(bad - tokens.begin()) +
-                    " is not one of the generated corpus, expected 0 to " + std::to_string(separator));
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  "token " + std::to_string(*bad) + " at position " + std::to_string(bad - tokens.begin()) +
+                      " is not one of the generated corpus, expected 0 to " + std::to_string(separator),
+                  std::to_string(*bad));
   }
   CorpusOracle oracle(model);
   oracle.loss(tokens.front());
@@ -118,7 +121,8 @@ std::vector<double> oracle_losses(const CorpusModel& model, std::span<const std:
 
 double oracle_loss(const CorpusModel& model, std::span<const std::uint16_t> tokens) {
   const std::vector<double> losses = oracle_losses(model, tokens);
-  if (losses.empty()) throw Error(ErrorCode::kInvalidArgument, "the oracle needs at least two tokens, got one");
+  if (losses.empty())
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kTooShort, "the oracle needs at least two tokens, got one");
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 

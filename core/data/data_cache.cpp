@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/data/corpus_oracle.h"
 
 namespace nanobench::core {
@@ -19,8 +20,10 @@ DataSet generate_corpus(const CorpusConfig& config, std::int64_t train_tokens, s
   constexpr std::int64_t kMax = 10'000'000'000;  // 20 GB of memory
   for (const auto& [name, tokens] : {std::pair("train", train_tokens), std::pair("val", val_tokens)}) {
     if (tokens < 2 || tokens > kMax) {
-      throw Error(ErrorCode::kInvalidArgument, std::string("generated corpus: ") + std::to_string(tokens) + " " + name +
-                                                   " tokens asked for, expected 2 to " + std::to_string(kMax));
+      throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                    std::string("generated corpus: ") + std::to_string(tokens) + " " + name +
+                        " tokens asked for, expected 2 to " + std::to_string(kMax),
+                    name);
     }
   }
   const CorpusModel model(config);
@@ -50,9 +53,10 @@ DataSet generate_corpus(const CorpusConfig& config, std::int64_t train_tokens, s
 std::optional<double> validation_floor(const DataSet& data, std::int64_t targets) {
   if (!data.meta.is_object() || data.meta.value("kind", "") != "synthetic") return std::nullopt;
   if (targets < 1 || targets >= data.val_tokens) {
-    throw Error(ErrorCode::kInvalidArgument, "the floor of " + std::to_string(targets) +
-                                                 " predictions was asked for, \"" + data.name +
-                                                 "\" has val tokens for 1 to " + std::to_string(data.val_tokens - 1));
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  "the floor of " + std::to_string(targets) + " predictions was asked for, \"" + data.name +
+                      "\" has val tokens for 1 to " + std::to_string(data.val_tokens - 1),
+                  data.name);
   }
   const std::string source = (data.val.front().parent_path() / "meta.json").string();
   JsonObject meta(data.meta, source);

@@ -4,21 +4,23 @@
 #include <numeric>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
 
-void require(bool condition, const std::string& message) {
-  if (!condition) throw Error(ErrorCode::kInvalidArgument, message);
+void require(bool condition, Reason reason, const std::string& subject, const std::string& message) {
+  if (!condition) throw Refusal(ErrorCode::kInvalidArgument, reason, message, subject);
 }
 
 void check_options(const LoaderOptions& o) {
   constexpr std::int64_t kMax = std::int64_t{1} << 31;  // a shard has fewer tokens; also keeps products within 64 bits
   const auto in_range = [](const char* name, std::int64_t value, std::int64_t low) {
-    require(value >= low && value <= kMax, std::string("data loader: ") + name + " is " + std::to_string(value) +
-                                               ", expected " + std::to_string(low) + " to " + std::to_string(kMax));
+    require(value >= low && value <= kMax, Reason::kOutOfRange, name,
+            std::string("data loader: ") + name + " is " + std::to_string(value) + ", expected " + std::to_string(low) +
+                " to " + std::to_string(kMax));
   };
   in_range("sequence_length", o.sequence_length, 1);
   in_range("sequences_per_step", o.sequences_per_step, 1);
@@ -27,12 +29,14 @@ void check_options(const LoaderOptions& o) {
   in_range("reserve_tokens", o.reserve_tokens, 0);
   require(o.ranks <= o.sequences_per_step && o.sequences_per_read <= o.sequences_per_step &&
               o.sequences_per_step % (o.ranks * o.sequences_per_read) == 0,
+          Reason::kNoMultiple, "sequences_per_step",
           "data loader: sequences_per_step is " + std::to_string(o.sequences_per_step) +
               ", expected a multiple of ranks (" + std::to_string(o.ranks) + ") times sequences_per_read (" +
               std::to_string(o.sequences_per_read) + ")");
-  require(o.order == BatchOrder::kSequential || o.position == LoaderPosition::kPerRank,
+  require(o.order == BatchOrder::kSequential || o.position == LoaderPosition::kPerRank, Reason::kExcluded, "order",
           "data loader: order \"shuffled\" is defined for position \"per_rank\" only");
   require(o.alignment == BatchAlignment::kNone || (o.position == LoaderPosition::kGlobal && !o.first_read_twice),
+          Reason::kExcluded, "alignment",
           "data loader: aligned sequences need position \"global\", and are not read twice");
 }
 
@@ -111,13 +115,14 @@ PositionComparison compare_positions(const TrainConfig& config, const ShardList&
 }
 
 DataLoader::DataLoader(ShardList shards, const LoaderOptions& options) : shards_(std::move(shards)), options_(options) {
-  require(shards_ != nullptr && !shards_->empty(), "data loader: no token shards, expected at least one");
+  require(shards_ != nullptr && !shards_->empty(), Reason::kEmpty, "",
+          "data loader: no token shards, expected at least one");
   check_options(options_);
   const std::int64_t sequences = options_.position == LoaderPosition::kGlobal
                                      ? options_.sequences_per_step
                                      : options_.ranks * options_.sequences_per_read;
   for (const TokenShard& shard : *shards_) {
-    require(sequences <= (shard.size() - 1) / options_.sequence_length,
+    require(sequences <= (shard.size() - 1) / options_.sequence_length, Reason::kTooShort, shard.path().string(),
             "token shard " + shard.path().string() + " has " + std::to_string(shard.size()) +
                 " tokens, too few for one read of " + std::to_string(sequences) + " sequences of " +
                 std::to_string(options_.sequence_length) +
@@ -155,10 +160,11 @@ void DataLoader::next_shard(LoaderState::Cursor& cursor, std::int64_t position) 
 }
 
 void DataLoader::fail_at_end() const {
-  throw Error(ErrorCode::kInvalidArgument, "the training data ended: " + std::to_string(shards_->size()) +
-                                               " shard(s) from " + shards_->front().path().string() + " on hold " +
-                                               std::to_string(total_tokens()) +
-                                               " tokens and data.loader.wrap is false; use more data or fewer steps");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kDataEnded,
+                "the training data ended: " + std::to_string(shards_->size()) + " shard(s) from " +
+                    shards_->front().path().string() + " on hold " + std::to_string(total_tokens()) +
+                    " tokens and data.loader.wrap is false; use more data or fewer steps",
+                shards_->front().path().string());
 }
 
 /// Returns the rank's current position and advances its cursor. The check comes after the read and from the rank's own
@@ -200,7 +206,8 @@ std::vector<SequenceRef> DataLoader::next_global(std::int64_t micro_batches) {
     LoaderState::Cursor moved = cursor;
     next_shard(moved, 0);
     if (moved.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
-    require(batch_tokens < shard_tokens(moved.shard),
+    require(batch_tokens < shard_tokens(moved.shard), Reason::kTooShort,
+            (*shards_)[static_cast<std::size_t>(moved.shard)].path().string(),
             "token shard " + (*shards_)[static_cast<std::size_t>(moved.shard)].path().string() + " has " +
                 std::to_string(shard_tokens(moved.shard)) + " tokens, too few for one read of " +
                 std::to_string(batch_tokens) + " tokens and one target; use more data or shorter sequences");
@@ -245,12 +252,13 @@ std::optional<AlignedStep> DataLoader::aligned_step(const LoaderState::Cursor& c
   if (cursor.position + window + options_.reserve_tokens >= tokens) return std::nullopt;
   std::optional<AlignedStep> step =
       sequences_from_documents(documents, cursor.position, sequences, options_.sequence_length, window);
-  require(step.has_value(), "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
-                                ": the " + std::to_string(window) + " tokens from " + std::to_string(cursor.position) +
-                                " on do not hold " + std::to_string(sequences) + " sequences of " +
-                                std::to_string(options_.sequence_length) +
-                                " tokens that begin with a document; raise data/loader/search_window, or choose "
-                                "another data/loader/alignment");
+  const std::string shard = (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string();
+  require(step.has_value(), Reason::kTooFewDocuments, shard,
+          "token shard " + shard + ": the " + std::to_string(window) + " tokens from " +
+              std::to_string(cursor.position) + " on do not hold " + std::to_string(sequences) + " sequences of " +
+              std::to_string(options_.sequence_length) +
+              " tokens that begin with a document; raise data/loader/search_window, or choose "
+              "another data/loader/alignment");
   return step;
 }
 
@@ -263,10 +271,11 @@ std::vector<SequenceRef> DataLoader::next_aligned(std::int64_t micro_batches) {
     if (cursor.shard >= static_cast<std::int64_t>(shards_->size())) fail_at_end();
     step = aligned_step(cursor, options_.ranks * per_rank);
   }
-  require(step.has_value(), "token shard " + (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string() +
-                                " has too few documents for a step of " + std::to_string(options_.ranks * per_rank) +
-                                " sequences of " + std::to_string(options_.sequence_length) +
-                                " tokens; use more data or shorter sequences");
+  const std::string shard = (*shards_)[static_cast<std::size_t>(cursor.shard)].path().string();
+  require(step.has_value(), Reason::kTooFewDocuments, shard,
+          "token shard " + shard + " has too few documents for a step of " + std::to_string(options_.ranks * per_rank) +
+              " sequences of " + std::to_string(options_.sequence_length) +
+              " tokens; use more data or shorter sequences");
   std::vector<SequenceRef> sequences;
   for (std::int64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     for (std::int64_t rank = 0; rank < options_.ranks; ++rank) {
@@ -329,10 +338,10 @@ std::vector<SequenceRef> DataLoader::next_shuffled(std::int64_t micro_batches) {
 
 std::vector<SequenceRef> DataLoader::next(std::int64_t sequences) {
   const std::int64_t unit = options_.ranks * options_.sequences_per_read;
-  require(sequences > 0 && sequences % unit == 0, "data loader: " + std::to_string(sequences) +
-                                                      " sequences asked for, expected a multiple of ranks (" +
-                                                      std::to_string(options_.ranks) + ") times sequences_per_read (" +
-                                                      std::to_string(options_.sequences_per_read) + ")");
+  require(sequences > 0 && sequences % unit == 0, Reason::kNoMultiple, std::to_string(sequences),
+          "data loader: " + std::to_string(sequences) + " sequences asked for, expected a multiple of ranks (" +
+              std::to_string(options_.ranks) + ") times sequences_per_read (" +
+              std::to_string(options_.sequences_per_read) + ")");
   const LoaderState before = state_;
   try {
     if (options_.order == BatchOrder::kShuffled) return next_shuffled(sequences / unit);
@@ -390,8 +399,9 @@ std::vector<DataLoader::Cut> DataLoader::cuts(const SequenceRef& sequence) const
 void DataLoader::restore(const LoaderState& state) {
   const auto count = static_cast<std::int64_t>(shards_->size());
   const bool fits = state.cursors.size() == state_.cursors.size() && state.reads.size() == state_.reads.size();
-  require(fits, "saved loader state has " + std::to_string(state.cursors.size()) + " positions, expected " +
-                    std::to_string(state_.cursors.size()) + "; it belongs to a run with other ranks");
+  require(fits, Reason::kWrongLength, std::to_string(state.cursors.size()),
+          "saved loader state has " + std::to_string(state.cursors.size()) + " positions, expected " +
+              std::to_string(state_.cursors.size()) + "; it belongs to a run with other ranks");
   for (std::size_t i = 0; i < state.cursors.size(); ++i) {
     const LoaderState::Cursor& cursor = state.cursors[i];
     const bool at_end = !options_.wrap && cursor.shard == count;
@@ -399,7 +409,7 @@ void DataLoader::restore(const LoaderState& state) {
         cursor.shard >= 0 && cursor.shard < count && cursor.position >= 0 &&
         cursor.position < shard_tokens(cursor.shard) &&
         (options_.position == LoaderPosition::kGlobal || cursor.position + read_tokens() < shard_tokens(cursor.shard));
-    require((at_end || inside) && state.reads[i] >= 0,
+    require((at_end || inside) && state.reads[i] >= 0, Reason::kOutOfRange, std::to_string(cursor.position),
             "saved loader state points to token " + std::to_string(cursor.position) + " of shard " +
                 std::to_string(cursor.shard) + ", outside the data; it belongs to other data");
   }

@@ -9,8 +9,9 @@
 #include <unordered_map>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -71,7 +72,7 @@ std::vector<fs::path> shard_files(JsonObject& meta, const std::string& key, cons
     }
     files.push_back(folder / name);
   }
-  if (files.empty()) meta.fail(key, "names no shards, expected at least one");
+  if (files.empty()) meta.fail(key, Reason::kEmpty, "names no shards, expected at least one");
   return files;
 }
 
@@ -81,7 +82,8 @@ DataSet read_meta(const fs::path& folder) {
   data.meta = read_json_file(file);
   JsonObject meta(data.meta, file.string());
   if (const std::string format = meta.string("format"); format != kFormat) {
-    meta.fail("format", "is \"" + format + "\", expected \"" + kFormat + "\"; this is not a data set of nanobench");
+    meta.fail("format", Reason::kOtherFormat,
+              "is \"" + format + "\", expected \"" + kFormat + "\"; this is not a data set of nanobench");
   }
   meta.integer("version", 1, kFormatVersion);
   meta.string("kind");
@@ -124,9 +126,11 @@ void infer_vocabulary(DataSet& data, const std::vector<TokenShard>& train, const
   data.separator = data.vocab_size - 1;
 }
 
-[[noreturn]] void fail_damaged(const fs::path& folder, const std::string& what) {
-  throw Error(ErrorCode::kDataLoss, "the data set " + folder.string() + " is damaged: " + what +
-                                        " are not those that its meta.json describes; make it again");
+[[noreturn]] void fail_damaged(const fs::path& folder, Reason reason, const std::string& what) {
+  throw Refusal(ErrorCode::kDataLoss, reason,
+                "the data set " + folder.string() + " is damaged: " + what +
+                    " are not those that its meta.json describes; make it again",
+                folder.string());
 }
 
 /// The vocabulary is part of what a foreign folder holds. nanobench's own follow from what meta.json says.
@@ -139,7 +143,8 @@ void check_vocabulary(const DataSet& data, const fs::path& folder) {
   const bool is_described = details.is_object() && details.contains("vocabulary");
   if (!is_described && !data.vocabulary) return;
   const std::string found = data.vocabulary ? digest_of_file(*data.vocabulary) : "";
-  if (!is_described || details.at("vocabulary") != found) fail_damaged(folder, "its vocabulary's bytes");
+  if (!is_described || details.at("vocabulary") != found)
+    fail_damaged(folder, Reason::kOtherVocabulary, "its vocabulary's bytes");
 }
 
 fs::path absolute_folder(const fs::path& folder) {
@@ -169,8 +174,10 @@ DataSet load_data_set(const fs::path& named) {
   std::error_code error;
   const fs::path folder = absolute_folder(named);
   if (!fs::is_directory(folder, error)) {
-    throw Error(ErrorCode::kNotFound, "no data folder " + named.string() +
-                                          "; make one with `nanobench data prepare`, or name a folder of shards");
+    throw Refusal(
+        ErrorCode::kNotFound, Reason::kMissingFile,
+        "no data folder " + named.string() + "; make one with `nanobench data prepare`, or name a folder of shards",
+        named.string());
   }
   const bool is_ours = fs::exists(folder / "meta.json", error);
   DataSet data = is_ours ? read_meta(folder) : describe_foreign(folder);
@@ -180,8 +187,8 @@ DataSet load_data_set(const fs::path& named) {
   const std::string digest = digest_of_shards(*train, *val);
   if (is_ours) {
     if (tokens_in(*train) != data.train_tokens || tokens_in(*val) != data.val_tokens)
-      fail_damaged(folder, "its shard sizes");
-    if (digest != data.digest) fail_damaged(folder, "its tokens");
+      fail_damaged(folder, Reason::kOtherSizes, "its shard sizes");
+    if (digest != data.digest) fail_damaged(folder, Reason::kOtherContents, "its tokens");
     check_vocabulary(data, folder);
   } else {
     infer_vocabulary(data, *train, *val);
@@ -228,9 +235,10 @@ class DataSetWriter::ShardSeries {
     shard_.emplace(folder_ / names_.back(), std::min(kTokensPerShard, tokens_ - before));
   }
   [[noreturn]] void fail_changed() const {
-    throw Error(ErrorCode::kDataLoss, "the " + split_ + " split does not have the announced " +
-                                          std::to_string(tokens_) +
-                                          " tokens: its source changed while it was read; wait until it is complete");
+    throw Refusal(ErrorCode::kDataLoss, Reason::kChanged,
+                  "the " + split_ + " split does not have the announced " + std::to_string(tokens_) +
+                      " tokens: its source changed while it was read; wait until it is complete",
+                  split_);
   }
 
   fs::path folder_;
@@ -279,23 +287,28 @@ DataSet DataSetWriter::finish(const DataSetFacts& facts) {
   write_file_atomically(staged_.path() / "meta.json", meta.dump(2) + "\n");
   if (staged_.commit()) return load_data_set(folder_);
   std::string found = "other files";
+  Reason reason = Reason::kForeignFiles;
   try {
     DataSet present = load_data_set(folder_);
     if (present.digest == digest) return present;
     found = "other data, \"" + present.name + "\"";
+    reason = Reason::kOtherContents;
   } catch (const Error& error) {
     rethrow_internal(error);
     if (error.code() == ErrorCode::kIo) throw;
   }
-  throw Error(ErrorCode::kConflict, "the folder " + folder_.string() + " holds " + found +
-                                        ", expected a new or an empty folder; name another one or remove it");
+  throw Refusal(ErrorCode::kConflict, reason,
+                "the folder " + folder_.string() + " holds " + found +
+                    ", expected a new or an empty folder; name another one or remove it",
+                folder_.string());
 }
 
 DataSet write_data_set(const DataSetContents& contents, const fs::path& folder) {
   for (const auto& [split, tokens] : {std::pair("train", &contents.train), std::pair("val", &contents.val)}) {
     if (tokens->empty()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  std::string("the ") + split + " split of \"" + contents.name + "\" has no tokens; use more data");
+      throw Refusal(ErrorCode::kInvalidArgument, Reason::kEmpty,
+                    std::string("the ") + split + " split of \"" + contents.name + "\" has no tokens; use more data",
+                    split);
     }
   }
   DataSetWriter writer(folder, {.train = contents.train.size(), .val = contents.val.size()});

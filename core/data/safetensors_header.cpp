@@ -7,8 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
@@ -31,8 +32,9 @@ constexpr std::array<std::pair<const char*, std::uint64_t>, 10> kDtypes = {{{"F6
                                                                             {"U8", 1},
                                                                             {"BOOL", 1}}};
 
-[[noreturn]] void broken(const std::filesystem::path& file, const std::string& what) {
-  throw Error(ErrorCode::kDataLoss, file.string() + ": not a whole safetensors file: " + what);
+[[noreturn]] void broken(const std::filesystem::path& file, Reason reason, const std::string& what,
+                         const std::string& tensor = "") {
+  throw Refusal(ErrorCode::kDataLoss, reason, file.string() + ": not a whole safetensors file: " + what, tensor);
 }
 
 /// Names may hold anything.
@@ -51,7 +53,7 @@ std::uint64_t bytes_of(const std::filesystem::path& file, const SafetensorsEntry
   if (is_empty) return 0;
   for (const std::int64_t size : entry.shape) {
     if (bytes > available / static_cast<std::uint64_t>(size))
-      broken(file, "tensor " + in_quotes(entry.name) + " is larger than the file");
+      broken(file, Reason::kTruncated, "tensor " + in_quotes(entry.name) + " is larger than the file", entry.name);
     bytes *= static_cast<std::uint64_t>(size);
   }
   return bytes;
@@ -64,32 +66,35 @@ SafetensorsEntry read_entry(const std::filesystem::path& file, const std::string
                            value.contains("shape") && value.contains("data_offsets");
   if (!has_members || !value["dtype"].is_string() || !value["shape"].is_array() || !value["data_offsets"].is_array() ||
       value["data_offsets"].size() != 2)
-    broken(file, "tensor " + in_quotes(name) + " needs exactly the members dtype, shape and data_offsets");
+    broken(file, Reason::kMalformed,
+           "tensor " + in_quotes(name) + " needs exactly the members dtype, shape and data_offsets", name);
   entry.dtype = value["dtype"].get<std::string>();
   if (safetensors_dtype_bytes(entry.dtype) == 0) {
-    throw Error(ErrorCode::kUnavailable, file.string() + ": tensor " + in_quotes(name) + " has the type " +
-                                             in_quotes(entry.dtype) + ", which is not supported");
+    throw Refusal(ErrorCode::kUnavailable, Reason::kUnknownName,
+                  file.string() + ": tensor " + in_quotes(name) + " has the type " + in_quotes(entry.dtype) +
+                      ", which is not supported",
+                  name);
   }
   for (const Json& size : value["shape"]) entry.shape.push_back(whole_number(size));
   const bool is_possible = entry.shape.size() <= kMaxDimensions &&
                            (entry.shape.empty() || *std::min_element(entry.shape.begin(), entry.shape.end()) >= 0);
-  if (!is_possible) broken(file, "tensor " + in_quotes(name) + " has an impossible shape");
+  if (!is_possible) broken(file, Reason::kBadValue, "tensor " + in_quotes(name) + " has an impossible shape", name);
   const std::int64_t begin = whole_number(value["data_offsets"][0]);
   const std::int64_t end = whole_number(value["data_offsets"][1]);
   if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > data_bytes)
-    broken(file, "tensor " + in_quotes(name) + " does not lie within the file");
+    broken(file, Reason::kOutOfRange, "tensor " + in_quotes(name) + " does not lie within the file", name);
   entry.begin = static_cast<std::uint64_t>(begin);
   entry.bytes = static_cast<std::uint64_t>(end - begin);
   const std::string bytes = std::to_string(entry.bytes) + " bytes";
   if (bytes_of(file, entry, data_bytes) != entry.bytes)
-    broken(file, "the shape of tensor " + in_quotes(name) + " does not fit its " + bytes);
+    broken(file, Reason::kWrongLength, "the shape of tensor " + in_quotes(name) + " does not fit its " + bytes, name);
   return entry;
 }
 
 void check_metadata(const std::filesystem::path& file, const Json& metadata) {
   const bool is_text = metadata.is_object() && std::all_of(metadata.begin(), metadata.end(),
                                                            [](const Json& value) { return value.is_string(); });
-  if (!is_text) broken(file, "its __metadata__ is not an object of strings");
+  if (!is_text) broken(file, Reason::kWrongType, "its __metadata__ is not an object of strings", kMetadata);
 }
 
 /// Sorts the tensors by their bytes, which must follow each other without a gap.
@@ -99,13 +104,16 @@ void check_cover(const std::filesystem::path& file, std::vector<SafetensorsEntry
   });
   std::uint64_t next = 0;
   for (const SafetensorsEntry& entry : entries) {
-    if (entry.begin < next) broken(file, "tensor " + in_quotes(entry.name) + " overlaps the one before it");
+    if (entry.begin < next)
+      broken(file, Reason::kOverlap, "tensor " + in_quotes(entry.name) + " overlaps the one before it", entry.name);
     if (entry.begin > next)
-      broken(file,
-             std::to_string(entry.begin - next) + " bytes before tensor " + in_quotes(entry.name) + " belong to none");
+      broken(file, Reason::kUnusedBytes,
+             std::to_string(entry.begin - next) + " bytes before tensor " + in_quotes(entry.name) + " belong to none",
+             entry.name);
     next += entry.bytes;
   }
-  if (next < data_bytes) broken(file, "its last " + std::to_string(data_bytes - next) + " bytes belong to no tensor");
+  if (next < data_bytes)
+    broken(file, Reason::kUnusedBytes, "its last " + std::to_string(data_bytes - next) + " bytes belong to no tensor");
 }
 
 struct WholeHeader {
@@ -116,17 +124,19 @@ struct WholeHeader {
 WholeHeader read_whole_header(const InputFile& in, const std::filesystem::path& file) {
   std::uint64_t header_bytes = 0;
   if (in.size() < sizeof header_bytes || !in.read_at(0, &header_bytes, sizeof header_bytes))
-    broken(file, "it has only " + std::to_string(in.size()) + " bytes");
-  if (header_bytes > in.size() - sizeof header_bytes) broken(file, "its header is longer than the file");
-  if (header_bytes > kMaxHeaderBytes) broken(file, "its header is larger than 16 MiB");
+    broken(file, Reason::kTruncated, "it has only " + std::to_string(in.size()) + " bytes");
+  if (header_bytes > in.size() - sizeof header_bytes)
+    broken(file, Reason::kTruncated, "its header is longer than the file");
+  if (header_bytes > kMaxHeaderBytes) broken(file, Reason::kTooLarge, "its header is larger than 16 MiB");
   std::string text(static_cast<std::size_t>(header_bytes), ' ');
-  if (!in.read_at(sizeof header_bytes, text.data(), text.size())) broken(file, "it was cut while it was read");
-  if (!text.starts_with("{")) broken(file, "its header does not begin with {");
+  if (!in.read_at(sizeof header_bytes, text.data(), text.size()))
+    broken(file, Reason::kTruncated, "it was cut while it was read");
+  if (!text.starts_with("{")) broken(file, Reason::kMalformed, "its header does not begin with {");
   try {
     return {.json = parse_json(text, "its header"), .data_begin = sizeof header_bytes + header_bytes};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
-    broken(file, error.what());
+    broken(file, reason_of(error), error.what());
   }
 }
 

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -36,8 +37,9 @@ struct TextFile {
 };
 
 [[noreturn]] void fail_changed(const TextFile& file) {
-  throw Error(ErrorCode::kDataLoss,
-              "the text " + file.path.string() + " changed while it was read; wait until it is complete");
+  throw Refusal(ErrorCode::kDataLoss, Reason::kChanged,
+                "the text " + file.path.string() + " changed while it was read; wait until it is complete",
+                file.path.string());
 }
 
 /// Calls take(piece) for the file's bytes.
@@ -46,7 +48,7 @@ void for_each_piece(const fs::path& file, Take&& take) {
   InputFile in;
   if (const auto problem = in.open(file)) {
     const bool is_missing = problem->trouble == InputTrouble::kMissing;
-    fail_to_read("the text " + file.string(), *problem, is_missing ? "check the path" : "name the files themselves");
+    fail_to_read(file.string(), *problem, is_missing ? "check the path" : "name the files themselves", "the text");
   }
   std::vector<char> piece(kPieceBytes);
   while (const std::size_t count = in.read(piece.data(), piece.size())) take(std::string_view(piece.data(), count));
@@ -253,11 +255,12 @@ std::vector<TextFile> look_at_all(const std::vector<fs::path>& files, DocumentRu
     if (texts.back().has_text) bytes += texts.back().bytes;
   }
   if (bytes >= kMinTextBytes) return texts;
-  throw Error(ErrorCode::kInvalidArgument, "the text " + files.front().string() +
-                                               (files.size() > 1 ? " and the other files together have " : " has ") +
-                                               std::to_string(bytes) +
-                                               " bytes in files that are not blank, expected at least " +
-                                               std::to_string(kMinTextBytes) + "; use more text");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kTooShort,
+                "the text " + files.front().string() +
+                    (files.size() > 1 ? " and the other files together have " : " has ") + std::to_string(bytes) +
+                    " bytes in files that are not blank, expected at least " + std::to_string(kMinTextBytes) +
+                    "; use more text",
+                files.front().string());
 }
 
 SplitFinder find_split(std::vector<TextFile>& texts, double val_fraction) {
@@ -277,9 +280,10 @@ SplitFinder find_split(std::vector<TextFile>& texts, double val_fraction) {
 
 DocumentRule document_rule(const std::string& name) {
   if (const std::optional<DocumentRule> rule = enum_value<DocumentRule>(name)) return *rule;
-  throw Error(ErrorCode::kInvalidArgument, "document rule \"" + name + "\" is unknown" +
-                                               suggestion(name, enum_names<DocumentRule>()) +
-                                               ", expected automatic, file, blank_line or heading");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kUnknownName,
+                "document rule \"" + name + "\" is unknown" + suggestion(name, enum_names<DocumentRule>()) +
+                    ", expected automatic, file, blank_line or heading",
+                name);
 }
 
 DocumentRule resolve(DocumentRule rule, std::string_view text) {
@@ -317,10 +321,12 @@ std::vector<std::string_view> split_documents(std::string_view text, DocumentRul
 
 DataSet prepare_text(const std::vector<fs::path>& files, DocumentRule rule, double val_fraction,
                      const fs::path& folder) {
-  if (files.empty()) throw Error(ErrorCode::kInvalidArgument, "no text files were named, expected at least one");
+  if (files.empty())
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kEmpty, "no text files were named, expected at least one");
   if (!(val_fraction >= 0.001 && val_fraction <= 0.5)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the validation fraction is " + Json(val_fraction).dump() + ", expected 0.001 to 0.5");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  "the validation fraction is " + Json(val_fraction).dump() + ", expected 0.001 to 0.5",
+                  Json(val_fraction).dump());
   }
   std::vector<TextFile> texts = look_at_all(files, rule);
   const SplitFinder split = find_split(texts, val_fraction);

@@ -12,8 +12,9 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace fs = std::filesystem;
@@ -30,12 +31,12 @@ struct Mapping {
   std::size_t bytes = 0;
 };
 
-[[noreturn]] void fail(ErrorCode code, const fs::path& file, const std::string& message) {
-  throw Error(code, "token shard " + file.string() + " " + message);
+[[noreturn]] void fail(ErrorCode code, Reason reason, const fs::path& file, const std::string& message) {
+  throw Refusal(code, reason, "token shard " + file.string() + " " + message, file.string());
 }
 
 [[noreturn]] void fail_to_map(const fs::path& file, int reason) {
-  fail(ErrorCode::kIo, file, std::string("cannot be read: ") + std::strerror(reason));
+  fail(ErrorCode::kIo, Reason::kSystem, file, std::string("cannot be read: ") + std::strerror(reason));
 }
 
 /// The whole file, read-only. A file shorter than a header is refused before it is mapped (an empty one cannot be).
@@ -44,12 +45,13 @@ Mapping map_file(const fs::path& file) {
   if (const auto problem = in.open(file)) {
     const bool is_missing = problem->trouble == InputTrouble::kMissing;
     fail_to_read(
-        "token shard " + file.string(), *problem,
-        is_missing ? "check the path, or make shards with `nanobench data prepare`" : "name the .bin file itself");
+        file.string(), *problem,
+        is_missing ? "check the path, or make shards with `nanobench data prepare`" : "name the .bin file itself",
+        "token shard");
   }
   const auto bytes = static_cast<std::size_t>(in.size());
   if (bytes < kShardHeaderBytes) {
-    fail(ErrorCode::kDataLoss, file,
+    fail(ErrorCode::kDataLoss, Reason::kTruncated, file,
          "has " + std::to_string(bytes) + " bytes, less than the header's " + std::to_string(kShardHeaderBytes) +
              "; it is truncated or not a token shard");
   }
@@ -72,28 +74,28 @@ Mapping copy_of(const fs::path& file, const Mapping& mapping) {
 /// Checks the header against the file's size and returns the number of tokens.
 std::size_t checked_token_count(const fs::path& file, const Header& header, std::size_t file_bytes) {
   if (header[0] != kShardMagic) {
-    fail(ErrorCode::kInvalidArgument, file,
+    fail(ErrorCode::kInvalidArgument, Reason::kOtherFormat, file,
          "begins with " + std::to_string(header[0]) + ", expected the magic number " + std::to_string(kShardMagic) +
              "; it is not a token shard (text is turned into shards by `nanobench data prepare`)");
   }
   if (header[1] != kShardVersion) {
-    fail(ErrorCode::kInvalidArgument, file,
+    fail(ErrorCode::kInvalidArgument, Reason::kOtherVersion, file,
          "has version " + std::to_string(header[1]) + ", expected " + std::to_string(kShardVersion) +
              "; make it again with a current tool");
   }
   if (header[2] <= 0) {
-    fail(ErrorCode::kDataLoss, file,
+    fail(ErrorCode::kDataLoss, Reason::kOutOfRange, file,
          "says it holds " + std::to_string(header[2]) + " tokens, expected at least 1; make it again");
   }
   const auto said = static_cast<std::size_t>(header[2]);
   const std::size_t token_bytes = file_bytes - kShardHeaderBytes;
   if (token_bytes < said * sizeof(std::uint16_t)) {
-    fail(ErrorCode::kDataLoss, file,
+    fail(ErrorCode::kDataLoss, Reason::kTruncated, file,
          "is truncated: its header says " + std::to_string(said) + " tokens, the file holds " +
              std::to_string(token_bytes / sizeof(std::uint16_t)) + "; copy or make it again");
   }
   if (token_bytes > said * sizeof(std::uint16_t)) {
-    fail(ErrorCode::kDataLoss, file,
+    fail(ErrorCode::kDataLoss, Reason::kUnusedBytes, file,
          "is longer than its header says: " + std::to_string(said) + " tokens need " +
              std::to_string(kShardHeaderBytes + said * sizeof(std::uint16_t)) + " bytes, the file has " +
              std::to_string(file_bytes) + "; copy or make it again");
@@ -112,7 +114,8 @@ std::vector<fs::path> matching_files(const fs::path& folder, const std::string& 
       found.push_back(folder / name);
   }
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
-    throw Error(ErrorCode::kIo, "cannot list the folder " + folder.string() + ": " + error.message());
+    throw Refusal(ErrorCode::kIo, Reason::kSystem, "cannot list the folder " + folder.string() + ": " + error.message(),
+                  folder.string());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -160,7 +163,7 @@ void TokenShard::check_token_range(std::int64_t vocab_size) const {
   const auto bad =
       std::find_if(tokens_.begin(), tokens_.end(), [=](std::uint16_t token) { return token >= vocab_size; });
   if (bad == tokens_.end()) return;
-  fail(ErrorCode::kInvalidArgument, path_,
+  fail(ErrorCode::kInvalidArgument, Reason::kOutOfRange, path_,
        "holds token " + std::to_string(*bad) + " at position " + std::to_string(bad - tokens_.begin()) +
            ", expected tokens below the vocabulary size " + std::to_string(vocab_size) +
            "; use the data's own vocabulary size");
@@ -178,14 +181,17 @@ std::vector<fs::path> expand_shards(const fs::path& path) {
     found = matching_files(path.parent_path(), last);
   }
   if (!found.empty()) return found;
-  throw Error(ErrorCode::kNotFound, is_folder ? "the folder " + path.string() + " holds no token shards (*.bin)"
-                                              : "no token shard " + path.string() +
-                                                    "; name a .bin file, a folder of them, or a pattern with *");
+  throw Refusal(ErrorCode::kNotFound, Reason::kMissingFile,
+                is_folder
+                    ? "the folder " + path.string() + " holds no token shards (*.bin)"
+                    : "no token shard " + path.string() + "; name a .bin file, a folder of them, or a pattern with *",
+                path.string());
 }
 
 ShardList open_shards(const std::vector<fs::path>& files, ShardStorage storage) {
   if (files.empty())
-    throw Error(ErrorCode::kInvalidArgument, "no token shards were named, expected at least one .bin file");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kEmpty,
+                  "no token shards were named, expected at least one .bin file");
   auto shards = std::make_shared<std::vector<TokenShard>>();
   shards->reserve(files.size());
   for (const fs::path& file : files) shards->emplace_back(file, storage);
@@ -198,9 +204,10 @@ ShardList open_shards(const fs::path& path) {
 
 TokenShardWriter::TokenShardWriter(const fs::path& file, std::size_t tokens) : file_(file), left_(tokens) {
   if (tokens == 0 || tokens > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "cannot write the token shard " + file.string() + " with " + std::to_string(tokens) +
-                    " tokens, expected 1 to 2147483647; split the data over several shards");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  "cannot write the token shard " + file.string() + " with " + std::to_string(tokens) +
+                      " tokens, expected 1 to 2147483647; split the data over several shards",
+                  file.string());
   }
   const Header header{kShardMagic, kShardVersion, static_cast<std::int32_t>(tokens)};
   file_.write({reinterpret_cast<const char*>(header.data()), kShardHeaderBytes});

@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "core/base/base64.h"
-#include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
@@ -16,8 +17,10 @@ namespace {
 constexpr InputLimit kVocabularyLimit{std::uint64_t{64} << 20, "65,536 tokens have about a megabyte"};
 constexpr std::size_t kMaxTokens = 65536;  // of shards
 
-[[noreturn]] void fail(const std::filesystem::path& file, std::size_t line, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, file.string() + ": line " + std::to_string(line) + " " + what);
+/// About a line of the file: the subject is its number, counted from 1.
+[[noreturn]] void fail(const std::filesystem::path& file, std::size_t line, Reason reason, const std::string& what) {
+  const std::string number = std::to_string(line);
+  throw Refusal(ErrorCode::kInvalidArgument, reason, file.string() + ": line " + number + " " + what, number);
 }
 
 struct Entry {
@@ -51,8 +54,10 @@ void require_distinct(const Vocabulary& vocabulary, const std::filesystem::path&
   const std::vector<std::size_t> tokens = in_order_of_bytes(vocabulary);
   for (std::size_t i = 1; i < tokens.size(); ++i) {
     if (vocabulary[tokens[i - 1]] != vocabulary[tokens[i]]) continue;
-    throw Error(ErrorCode::kInvalidArgument, file.string() + ": tokens " + std::to_string(tokens[i - 1]) + " and " +
-                                                 std::to_string(tokens[i]) + " have the same bytes");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kSameValue,
+                  file.string() + ": tokens " + std::to_string(tokens[i - 1]) + " and " + std::to_string(tokens[i]) +
+                      " have the same bytes",
+                  std::to_string(tokens[i]));
   }
 }
 
@@ -65,14 +70,16 @@ Vocabulary read_vocabulary(const std::filesystem::path& file) {
   for (const std::string_view line : split_lines(text)) {
     ++number;
     std::optional<Entry> entry = entry_of(line);
-    if (!entry) fail(file, number, "is not a token's bytes in base64, a space and its number");
+    if (!entry) fail(file, number, Reason::kMalformed, "is not a token's bytes in base64, a space and its number");
     if (entry->token >= kMaxTokens)
-      fail(file, number, "has token " + std::to_string(entry->token) + ", expected at most 65535");
+      fail(file, number, Reason::kOutOfRange, "has token " + std::to_string(entry->token) + ", expected at most 65535");
     vocabulary.resize(std::max(vocabulary.size(), entry->token + 1));
-    if (!vocabulary[entry->token].empty()) fail(file, number, "has token " + std::to_string(entry->token) + " again");
+    if (!vocabulary[entry->token].empty())
+      fail(file, number, Reason::kRepeated, "has token " + std::to_string(entry->token) + " again");
     vocabulary[entry->token] = std::move(entry->bytes);
   }
-  if (vocabulary.empty()) throw Error(ErrorCode::kInvalidArgument, file.string() + ": has no tokens");
+  if (vocabulary.empty())
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kEmpty, file.string() + ": has no tokens", file.string());
   require_distinct(vocabulary, file);
   return vocabulary;
 }

@@ -18,6 +18,7 @@ class NvmlLibrary {
   struct Opened {
     std::shared_ptr<const NvmlLibrary> library;
     std::string problem;
+    GpuTrouble trouble = GpuTrouble::kNone;
   };
   static Opened open();
 
@@ -213,15 +214,15 @@ NvmlLibrary::Opened NvmlLibrary::open() {
   const std::string name = asked != nullptr && *asked != '\0' ? asked : kLibrary;
   const std::shared_ptr<NvmlLibrary> library(new NvmlLibrary);
   library->handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library->handle_ == nullptr) return {nullptr, last_loader_error(name)};
+  if (library->handle_ == nullptr) return {nullptr, last_loader_error(name), GpuTrouble::kNoLibrary};
   library->take_functions();
   const nvml::Functions& functions = library->functions_;
   if (functions.init == nullptr || functions.device_count == nullptr || functions.device_by_index == nullptr)
-    return {nullptr, name + " lacks the functions of NVML"};
+    return {nullptr, name + " lacks the functions of NVML", GpuTrouble::kNoFunctions};
   if (const nvml::Return result = functions.init(); result != nvml::kSuccess)
-    return {nullptr, "NVML does not start: " + library->text_of(result)};
+    return {nullptr, "NVML does not start: " + library->text_of(result), GpuTrouble::kNotStarted};
   library->is_initialised_ = true;
-  return {library, ""};
+  return {library, "", GpuTrouble::kNone};
 }
 
 GpuDevice::GpuDevice(std::shared_ptr<const NvmlLibrary> library, void* handle)
@@ -268,19 +269,20 @@ GpuState GpuDevice::state() const {
 
 GpuList list_gpus() {
   const NvmlLibrary::Opened opened = NvmlLibrary::open();
-  if (!opened.library) return {{}, opened.problem};
+  if (!opened.library) return {{}, opened.problem, opened.trouble};
   const nvml::Functions& nvml = opened.library->functions();
   unsigned int count = 0;
   if (const nvml::Return result = nvml.device_count(&count); result != nvml::kSuccess)
-    return {{}, "NVML does not count the GPUs: " + opened.library->text_of(result)};
+    return {{}, "NVML does not count the GPUs: " + opened.library->text_of(result), GpuTrouble::kNotCounted};
   GpuList list;
-  if (count == 0) list.problem = "the NVIDIA driver sees no GPU";
+  if (count == 0) list = {{}, "the NVIDIA driver sees no GPU", GpuTrouble::kNoGpu};
   for (unsigned int i = 0; i < count; ++i) {
     nvml::Device device = nullptr;
     const nvml::Return result = nvml.device_by_index(i, &device);
     if (result == nvml::kSuccess) {
       list.devices.emplace_back(opened.library, device);
     } else {
+      list.trouble = GpuTrouble::kNoAnswer;
       list.problem = "GPU " + std::to_string(i) + " does not answer: " + opened.library->text_of(result);
     }
   }
@@ -289,7 +291,7 @@ GpuList list_gpus() {
 
 GpuLookup find_gpu(const std::string& id) {
   const NvmlLibrary::Opened opened = NvmlLibrary::open();
-  if (!opened.library) return {std::nullopt, opened.problem};
+  if (!opened.library) return {std::nullopt, opened.problem, opened.trouble};
   const nvml::Functions& nvml = opened.library->functions();
   nvml::Device device = nullptr;
   std::optional<nvml::Return> result;
@@ -302,9 +304,10 @@ GpuLookup find_gpu(const std::string& id) {
   } else if (nvml.device_by_uuid != nullptr) {
     result = nvml.device_by_uuid(id.c_str(), &device);
   }
-  if (!result) return {std::nullopt, "this driver finds no GPU by " + id};
-  if (*result != nvml::kSuccess) return {std::nullopt, "GPU " + id + ": " + opened.library->text_of(*result)};
-  return {GpuDevice(opened.library, device), ""};
+  if (!result) return {std::nullopt, "this driver finds no GPU by " + id, GpuTrouble::kNoSuchName};
+  if (*result != nvml::kSuccess)
+    return {std::nullopt, "GPU " + id + ": " + opened.library->text_of(*result), GpuTrouble::kNotFound};
+  return {GpuDevice(opened.library, device), "", GpuTrouble::kNone};
 }
 
 std::optional<std::int64_t> free_gpu_bytes(const std::string& id) {

@@ -63,16 +63,31 @@ class GpuDevice {
   void* handle_;
 };
 
+/// Why a GPU cannot be used through NVML.
+enum class GpuTrouble {
+  kNone,
+  kNoLibrary,    ///< NVML cannot be loaded
+  kNoFunctions,  ///< what was loaded is not NVML
+  kNotStarted,
+  kNotCounted,
+  kNoGpu,       ///< the driver sees none
+  kNoAnswer,    ///< of one GPU
+  kNoSuchName,  ///< the driver cannot look GPUs up so
+  kNotFound,
+};
+
 /// The GPUs of this machine in the driver's order, which is not always CUDA's.
 struct GpuList {
   std::vector<GpuDevice> devices;
-  std::string problem;  ///< why there are none, or fewer than expected; empty if there is no problem
+  std::string problem;  ///< why there are none, or fewer than expected, in words; empty if there is no problem
+  GpuTrouble trouble = GpuTrouble::kNone;
 };
 GpuList list_gpus();
 
 struct GpuLookup {
   std::optional<GpuDevice> device;
-  std::string problem;  ///< why it was not found
+  std::string problem;  ///< why it was not found, in words
+  GpuTrouble trouble = GpuTrouble::kNone;
 };
 /// Finds a GPU by UUID ("GPU-4c2f...", as CUDA also reports it), PCI address ("0000:65:00.0") or index in list_gpus().
 GpuLookup find_gpu(const std::string& id);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 
@@ -20,7 +21,7 @@ Json to_json(const EvaluationSpec& spec) {
 
 std::vector<EvaluationSpec> read_evaluations(const Json& value, const std::string& source) {
   if (!value.is_array())
-    throw LocatedError(ErrorCode::kInvalidArgument, source, {""},
+    throw LocatedError(ErrorCode::kInvalidArgument, Reason::kWrongType, source, {""},
                        "expected a list, got " + std::string(value.type_name()));
   std::vector<EvaluationSpec> evaluations;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -34,7 +35,7 @@ std::vector<EvaluationSpec> read_evaluations(const Json& value, const std::strin
     object.finish();
     const auto is_same = [&](const EvaluationSpec& other) { return other.name == spec.name; };
     if (std::any_of(evaluations.begin(), evaluations.end(), is_same))
-      object.fail("name", spec.name + " appears twice; keep one of them");
+      object.fail("name", Reason::kRepeated, spec.name + " appears twice; keep one of them");
     evaluations.push_back(std::move(spec));
   }
   return evaluations;

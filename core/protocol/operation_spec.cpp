@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -24,7 +25,7 @@ OperationArm read_arm(JsonObject object) {
 std::string known(JsonObject& object, const char* key, const std::vector<std::string>& names) {
   const std::string name = object.string(key);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    object.fail(key, "expected one of " + joined(names) + ", got \"" + name + "\"" + suggestion(name, names));
+    object.fail_unknown_name(key, "one of " + joined(names), name, names);
   }
   return name;
 }
@@ -42,7 +43,8 @@ Json written(const OperationSpec& spec, WriteConfig write_config) {
 std::int64_t OperationArm::size(const std::string& shape) const {
   const auto found = shapes.find(shape);
   if (found != shapes.end()) return found->second;
-  throw Error(ErrorCode::kInvalidArgument, "the operation needs the size " + shape + " in its shapes");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kMissingKey,
+                "the operation needs the size " + shape + " in its shapes", shape);
 }
 
 std::int64_t OperationArm::size_or(const std::string& shape, std::int64_t fallback) const {
@@ -81,11 +83,12 @@ OperationSpec read_operation_spec(const Json& value, const std::string& source) 
   spec.op = known(object, "op", operation_names());
   spec.metric = known(object, "metric", operation_metrics());
   const Json& arms = object.at("arms");
-  if (!arms.is_array() || arms.empty() || arms.size() > 2) object.fail("arms", "expected a list of one or two arms");
+  if (!arms.is_array() || arms.empty() || arms.size() > 2)
+    object.fail("arms", Reason::kWrongLength, "expected a list of one or two arms");
   for (std::size_t i = 0; i < arms.size(); ++i)
     spec.arms.push_back(read_arm(JsonObject(arms[i], source, object.pointer_to("arms") + "/" + std::to_string(i))));
   if (spec.arms.size() == 2 && spec.arms[0].name == spec.arms[1].name)
-    object.fail("arms", "the arms need names of their own");
+    object.fail("arms", Reason::kRepeated, "the arms need names of their own");
   object.finish();
   return spec;
 }

@@ -283,7 +283,7 @@ RunEvent parse_event_line(std::string_view line) {
         kWhat, [&] { return read_event(json); }, ErrorCode::kDataLoss);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
-    throw Error(ErrorCode::kDataLoss, error.what());
+    throw_again(error, ErrorCode::kDataLoss, error.what());
   }
 }
 

@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -31,7 +32,7 @@ std::optional<DeviceChoice> device_choice(std::string_view text) {
 DeviceChoice read_device(JsonObject& object) {
   const std::string text = object.string_or("device", to_string(kCpuDevice));
   if (const std::optional<DeviceChoice> device = device_choice(text)) return *device;
-  object.fail("device", "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
+  object.fail("device", Reason::kUnknownName, "expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
 std::vector<std::string> names_of(const AskedMetrics& metrics) {
@@ -52,9 +53,7 @@ AskedMetrics read_asked_metrics(JsonObject& object) {
   AskedMetrics metrics;
   for (const std::string& name : object.strings_or_empty("metrics")) {
     const std::optional<AskedMetric> metric = enum_value<AskedMetric>(name);
-    if (!metric)
-      object.fail("metrics", "expected " + expected_names<AskedMetric>() + ", got \"" + name + "\"" +
-                                 suggestion(name, enum_names<AskedMetric>()));
+    if (!metric) object.fail_unknown_name("metrics", expected_names<AskedMetric>(), name, enum_names<AskedMetric>());
     metrics.insert(*metric);
   }
   return metrics;
@@ -64,7 +63,7 @@ std::optional<std::int64_t> read_health_every(JsonObject& object, const AskedMet
   if (object.find("health_every") == nullptr) return std::nullopt;
   const std::int64_t every = object.integer("health_every", 1, kMaxHealthEvery);
   if (!metrics.contains(AskedMetric::kHealth))
-    object.fail("health_every", "it is for the metric \"health\", which \"metrics\" does not name");
+    object.fail("health_every", Reason::kInactive, "it is for the metric \"health\", which \"metrics\" does not name");
   return every;
 }
 
@@ -97,9 +96,10 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
   JsonObject object(value, source);
   const std::int64_t version = object.integer("protocol", 0, std::numeric_limits<int>::max());
   if (version != kProtocolVersion) {
-    throw Error(ErrorCode::kUnavailable, source + ": /protocol: this engine speaks version " +
-                                             std::to_string(kProtocolVersion) + ", the file asks for " +
-                                             std::to_string(version) + "; use programs of one build");
+    throw Refusal(ErrorCode::kUnavailable, Reason::kOtherVersion,
+                  source + ": /protocol: this engine speaks version " + std::to_string(kProtocolVersion) +
+                      ", the file asks for " + std::to_string(version) + "; use programs of one build",
+                  "/protocol");
   }
   RunSpec spec;
   spec.run_id = object.string("run_id");
@@ -126,7 +126,7 @@ RunSpec read_run_spec(const Json& value, const std::string& source) {
     spec.evaluations = read_evaluations(*evaluations, source + "#/evaluations");
   spec.only_evaluates = object.boolean_or("only_evaluates", false);
   if (spec.only_evaluates && (!spec.init_file || spec.evaluations.empty()))
-    object.fail("only_evaluates", "needs \"init_file\" and \"evaluations\"");
+    object.fail("only_evaluates", Reason::kUnmet, "needs \"init_file\" and \"evaluations\"");
   if (const Json* mock = object.find("mock")) spec.mock = *mock;
   if (const Json* external = object.find("external")) spec.external = *external;
   spec.config = read_train_config(object.at("config"), source + "#/config");

@@ -4,6 +4,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
 #include "core/base/text.h"
 #include "core/data/byte_pair.h"
 #include "core/data/choice_lines.h"
@@ -40,8 +41,10 @@ std::string name_of_file(const fs::path& file) {
 std::size_t generated_count(const std::string& text, const std::string& source) {
   const std::optional<std::int64_t> count = parse_count(text);
   if (!count || *count < 1 || static_cast<std::size_t>(*count) > core::kMaxGeneratedItems)
-    throw Error(ErrorCode::kInvalidArgument, source + ": expected 1 to " + std::to_string(core::kMaxGeneratedItems) +
-                                                 " items after \"generated:\", got \"" + text + "\"");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOutOfRange,
+                        source + ": expected 1 to " + std::to_string(core::kMaxGeneratedItems) +
+                            " items after \"generated:\", got \"" + text + "\"",
+                        text);
   return static_cast<std::size_t>(*count);
 }
 
@@ -65,7 +68,8 @@ EvaluationRequest read_request(const Json& value, const std::string& source, con
 
 EvaluationRequest parse_evaluation(const std::string& task, const std::string& source) {
   if (task.empty())
-    throw Error(ErrorCode::kInvalidArgument, source + ": expected \"generated\", \"generated:N\" or a file, got \"\"");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kEmpty,
+                        source + ": expected \"generated\", \"generated:N\" or a file, got \"\"");
   const std::string prefix = std::string(kGenerated) + ":";
   if (task == kGenerated) return {.name = kGenerated, .items = kGeneratedItems};
   if (task.starts_with(prefix))
@@ -76,7 +80,7 @@ EvaluationRequest parse_evaluation(const std::string& task, const std::string& s
 std::vector<EvaluationRequest> read_evaluation_requests(const Json& value, const std::string& source,
                                                         const std::string& pointer) {
   if (!value.is_array())
-    throw core::LocatedError(ErrorCode::kInvalidArgument, source, {pointer},
+    throw core::LocatedError(ErrorCode::kInvalidArgument, core::Reason::kWrongType, source, {pointer},
                              "expected a list of tasks, got " + std::string(value.type_name()));
   std::vector<EvaluationRequest> requests;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -85,7 +89,7 @@ std::vector<EvaluationRequest> read_evaluation_requests(const Json& value, const
     const auto is_same = [&](const EvaluationRequest& other) { return other.name == requests.back().name; };
     if (std::count_if(requests.begin(), requests.end(), is_same) > 1)
       throw core::LocatedError(
-          ErrorCode::kInvalidArgument, source, {place},
+          ErrorCode::kInvalidArgument, core::Reason::kRepeated, source, {place},
           "the name " + requests.back().name + " appears twice; give one of them another \"name\"");
   }
   return requests;

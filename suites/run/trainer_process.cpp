@@ -101,7 +101,7 @@ TrainerSettings read_trainer_settings(const Json& json) {
     if (settings.command.empty()) throw Error(ErrorCode::kInvalidArgument, "/external/command: no program");
     return settings;
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kInvalidArgument, "/external: " + core::reason_of(error));
+    throw Error(ErrorCode::kInvalidArgument, "/external: " + core::words_of(error));
   }
 }
 

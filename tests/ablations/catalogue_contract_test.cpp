@@ -65,8 +65,8 @@ bool scale_decides(const Feature& feature, const Scale& scale) {
 TEST(CatalogueContract, WhatNeedsMoreMicroStepsThanThereAreIsRefused) {
   const FeaturePoint point{&embedded_catalogue().feature("gradient_sync"), "every_micro_step"};
   const ResolveRequest request = point.request("smoke");
-  const std::string message = error_of(core::ErrorCode::kUnavailable, [&] { resolve(embedded_catalogue(), request); });
-  expect_parts(message, {"gradient_sync=every_micro_step acts only with 2 micro-steps", "this run has 1"});
+  const Refused message = error_of(core::ErrorCode::kUnavailable, [&] { resolve(embedded_catalogue(), request); });
+  expect_parts(message, Reason::kTooFewMicroSteps, {"gradient_sync=every_micro_step", " 2 ", " 1;"});
 }
 
 TEST(CatalogueContract, EveryValueResolvesAtEveryScaleAndTakesEffect) {

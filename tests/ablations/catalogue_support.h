@@ -11,6 +11,7 @@
 #include "ablations/catalogue.h"
 #include "ablations/resolve.h"
 #include "core/base/error.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::ablations {
 
@@ -43,21 +44,26 @@ inline std::vector<FeaturePoint> all_feature_points(const Catalogue& catalogue) 
   return points;
 }
 
-/// The message of the Error that `action` throws; fails the test when it throws none or one of another code.
-inline std::string error_of(core::ErrorCode code, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const core::Error& error) {
-    EXPECT_EQ(core::to_string(error.code()), std::string(core::to_string(code))) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an error";
-  return "";
+using core::Reason;
+using core::Refused;
+
+/// The Error that `action` throws; fails the test when it throws none or one of another code.
+inline Refused error_of(core::ErrorCode code, const std::function<void()>& action) {
+  const Refused refused = core::refusal_of(action);
+  EXPECT_TRUE(refused.is_refused) << "expected an error";
+  EXPECT_EQ(core::to_string(refused.code), std::string(core::to_string(code))) << refused.message;
+  return refused;
 }
 
-/// Does `text` contain every one of `parts`?
+/// Does `text` contain every one of `parts`? They are data: names, numbers, places.
 inline void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+}
+
+/// The same of a message; and its reason.
+inline void expect_parts(const Refused& refused, Reason reason, const std::vector<std::string>& parts) {
+  EXPECT_EQ(static_cast<int>(refused.reason), static_cast<int>(reason)) << refused.message;
+  expect_parts(refused.message, parts);
 }
 
 }  // namespace nanobench::ablations

@@ -30,7 +30,7 @@ class CatalogueFolder : public testing::Test {
     std::filesystem::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  std::string overlay_error(ErrorCode code) {
+  Refused overlay_error(ErrorCode code) {
     return error_of(code, [&] { catalogue_.overlay(root_); });
   }
 
@@ -66,43 +66,49 @@ TEST_F(CatalogueFolder, IsUnchangedByABrokenOverlay) {
 }
 
 TEST_F(CatalogueFolder, RefusesAFolderWithNothingInIt) {
-  expect_parts(overlay_error(ErrorCode::kNotFound), {root_.string(), "features, records, scales and claims"});
+  expect_parts(overlay_error(ErrorCode::kNotFound), Reason::kEmpty,
+               {root_.string(), "features", "records", "scales", "claims"});
 }
 
 TEST_F(CatalogueFolder, RequiresTheIdToBeTheFilesName) {
   write("features/width.json", feature_json().dump());
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"width.json: /id", "mlp_width"});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kOtherName, {"width.json: /id", "mlp_width"});
 }
 
 TEST_F(CatalogueFolder, RefusesARecordWhoseParentsGoRound) {
   write("records/a.json", R"({"id": "a", "number": 50, "title": "a", "parent": "b"})");
   write("records/b.json", R"({"id": "b", "number": 51, "title": "b", "parent": "a"})");
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"/parent", "a", "b", "without one"});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kEndless, {"/parent", "a", "b"});
 }
 
 TEST_F(CatalogueFolder, RefusesARecordWithAnUnknownParentFeatureOrValue) {
   write("records/a.json", R"({"id": "a", "number": 50, "title": "a", "parent": "recrod17"})");
-  expect_parts(overlay_error(ErrorCode::kNotFound), {"a.json: /parent", "recrod17", "\"record17\""});
+  expect_parts(overlay_error(ErrorCode::kNotFound), Reason::kUnknownName,
+               {"a.json: /parent", "recrod17", "\"record17\""});
   write("records/a.json",
         R"({"id": "a", "number": 50, "title": "a", "parent": "record17", "features": {"rotarry": "x"}})");
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"a.json: /features/rotarry", "\"rotary\""});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kUnknownName,
+               {"a.json: /features/rotarry", "\"rotary\""});
   write("records/a.json",
         R"({"id": "a", "number": 50, "title": "a", "parent": "record17", "features": {"rotary": "full_1000"}})");
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"a.json: /features/rotary", "\"full_10000\""});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kUnknownValue,
+               {"a.json: /features/rotary", "\"full_10000\""});
 }
 
 TEST_F(CatalogueFolder, RefusesAConflictThatOneSideOnlyStates) {
   Json feature = feature_json();
   feature["conflicts"] = {{{"when", {"two"}}, {"feature", "activation"}, {"values", {"gelu"}}}};
   write("features/mlp_width.json", feature.dump());
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"mlp_width.json: /conflicts/0", "activation"});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kOneSided,
+               {"mlp_width.json: /conflicts/0", "activation"});
 }
 
 TEST_F(CatalogueFolder, RefusesARequirementOfSomethingUnknown) {
   Json feature = feature_json();
   feature["requires"] = {{{"feature", "activation"}, {"values", {"gellu"}}}};
   write("features/mlp_width.json", feature.dump());
-  expect_parts(overlay_error(ErrorCode::kInvalidArgument), {"mlp_width.json: /requires/0", "\"gelu\""});
+  expect_parts(overlay_error(ErrorCode::kInvalidArgument), Reason::kUnknownValue,
+               {"mlp_width.json: /requires/0", "\"gelu\""});
 }
 
 TEST(ReadFeature, NamesFileAndPointerOfWhatIsWrong) {
@@ -111,24 +117,31 @@ TEST(ReadFeature, NamesFileAndPointerOfWhatIsWrong) {
     spoil(json);
     return error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); });
   };
-  expect_parts(message([](Json& f) { f["titel"] = "x"; }), {"f.json: /titel", "\"title\""});
-  expect_parts(message([](Json& f) { f.erase("text"); }), {"f.json", "\"text\"", "missing"});
-  expect_parts(message([](Json& f) { f["kind"] = "speed"; }), {"f.json: /kind", "numerics", "speed"});
-  expect_parts(message([](Json& f) { f["before"] = "six"; }), {"f.json: /before", "six", "\"four\""});
-  expect_parts(message([](Json& f) { f["after"] = "four"; }), {"f.json: /after"});
-  expect_parts(message([](Json& f) { f["values"].erase("two"); }), {"f.json: /values", "two values"});
-  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ration"] = 3; }),
+  expect_parts(message([](Json& f) { f["titel"] = "x"; }), Reason::kUnknownKey, {"f.json: /titel", "\"title\""});
+  expect_parts(message([](Json& f) { f.erase("text"); }), Reason::kMissingKey, {"f.json", "\"text\""});
+  expect_parts(message([](Json& f) { f["kind"] = "speed"; }), Reason::kUnknownName,
+               {"f.json: /kind", "numerics", "speed"});
+  expect_parts(message([](Json& f) { f["before"] = "six"; }), Reason::kUnknownName,
+               {"f.json: /before", "six", "\"four\""});
+  expect_parts(message([](Json& f) { f["after"] = "four"; }), Reason::kSameValue, {"f.json: /after"});
+  expect_parts(message([](Json& f) { f["values"].erase("two"); }), Reason::kTooFewValues, {"f.json: /values"});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ration"] = 3; }), Reason::kUnknownKey,
                {"f.json: /values/two/model/mlp_ration", "\"mlp_ratio\""});
-  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ratio"] = Json::object(); }),
-               {"f.json: /values/two/model/mlp_ratio", "expected a value"});
-  expect_parts(message([](Json& f) { f["values"]["two"]["model"] = 3; }), {"f.json: /values/two/model", "object"});
-  expect_parts(message([](Json& f) { f["requires"] = {{{"feature", "rotary"}}}; }), {"f.json: /requires/0/values"});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"]["mlp_ratio"] = Json::object(); }), Reason::kWrongType,
+               {"f.json: /values/two/model/mlp_ratio: "});
+  expect_parts(message([](Json& f) { f["values"]["two"]["model"] = 3; }), Reason::kWrongType,
+               {"f.json: /values/two/model: "});
+  expect_parts(message([](Json& f) {
+                 f["requires"] = {{{"feature", "rotary"}}};
+               }),
+               Reason::kEmpty, {"f.json: /requires/0/values"});
   expect_parts(message([](Json& f) {
                  f["requires"] = {{{"feature", "mlp_width"}, {"values", {"two"}}}};
                }),
-               {"f.json: /requires/0/feature", "itself"});
-  expect_parts(message([](Json& f) { f["introduced"]["records"] = 3; }), {"f.json: /introduced/records", "\"record\""});
-  expect_parts(message([](Json& f) { f["introduced"]["seeds"] = Json::array({"000"}); }),
+               Reason::kSameValue, {"f.json: /requires/0/feature"});
+  expect_parts(message([](Json& f) { f["introduced"]["records"] = 3; }), Reason::kUnknownKey,
+               {"f.json: /introduced/records", "\"record\""});
+  expect_parts(message([](Json& f) { f["introduced"]["seeds"] = Json::array({"000"}); }), Reason::kUnknownKey,
                {"f.json: /introduced/seeds"});
 }
 
@@ -166,29 +179,30 @@ TEST(ReadFeature, RefusesBadChangesAndNeeds) {
     json[key] = value;
     return error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); });
   };
-  expect_parts(message("changes", "ve"), {"f.json: /changes", "list"});
-  expect_parts(message("changes", Json::array({{{"record", 15}}})), {"f.json: /changes/0", "\"id\"", "missing"});
-  expect_parts(message("changes", Json::array({{{"record", 15}, {"id", "x"}, {"from", 3}}})),
+  expect_parts(message("changes", "ve"), Reason::kWrongType, {"f.json: /changes: "});
+  expect_parts(message("changes", Json::array({{{"record", 15}}})), Reason::kMissingKey,
+               {"f.json: /changes/0: ", "\"id\""});
+  expect_parts(message("changes", Json::array({{{"record", 15}, {"id", "x"}, {"from", 3}}})), Reason::kUnknownKey,
                {"f.json: /changes/0/from"});
-  expect_parts(message("needs", {{"rank", 2}}), {"f.json: /needs/rank", "\"ranks\""});
-  expect_parts(message("needs", {{"processes", 0}}), {"f.json: /needs/processes"});
-  expect_parts(message("needs", {{"processes", 4}, {"ranks", 2}}), {"f.json: /needs/ranks"});
+  expect_parts(message("needs", {{"rank", 2}}), Reason::kUnknownKey, {"f.json: /needs/rank", "\"ranks\""});
+  expect_parts(message("needs", {{"processes", 0}}), Reason::kOutOfRange, {"f.json: /needs/processes"});
+  expect_parts(message("needs", {{"processes", 4}, {"ranks", 2}}), Reason::kOutOfRange, {"f.json: /needs/ranks"});
 }
 
 TEST(ReadFeature, ANotApplicableEntryHasAReasonAndNoValues) {
   const Feature feature = read_feature(not_applicable_json(), "f.json");
   EXPECT_FALSE(feature.is_applicable());
   EXPECT_TRUE(feature.values.empty());
-  expect_parts(error_of(ErrorCode::kUnavailable, [&] { feature.value("on"); }),
-               {"guard_skipping cannot be set", "Nothing here is compiled at run time."});
+  expect_parts(error_of(ErrorCode::kUnavailable, [&] { feature.value("on"); }), Reason::kNotApplicable,
+               {"guard_skipping", "Nothing here is compiled at run time."});
   Json json = not_applicable_json();
   json["before"] = "on";
-  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }),
-               {"f.json: /before", "remove"});
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }), Reason::kExcluded,
+               {"f.json: /before: "});
   json = not_applicable_json();
   json["not_applicable"] = "";
-  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }),
-               {"f.json: /not_applicable", "sentence"});
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_feature(json, "f.json"); }), Reason::kEmpty,
+               {"f.json: /not_applicable: "});
 }
 
 TEST(Catalogue, NotApplicableEntriesAreListedButNotAmongThoseThatCanBeSet) {
@@ -208,15 +222,15 @@ TEST(Catalogue, RefusesRelationsAndRecordsThatNameAnEntryThatIsNotApplicable) {
   Json json = feature_json();
   json["requires"] = {{{"feature", "guard_skipping"}, {"values", {"on"}}}};
   catalogue.add_feature(json, "mlp_width.json");
-  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }),
-               {"mlp_width.json: /requires/0", "guard_skipping cannot be set"});
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }), Reason::kNotApplicable,
+               {"mlp_width.json: /requires/0", "guard_skipping"});
   catalogue.add_feature(feature_json(), "mlp_width.json");
   catalogue.add_record(core::parse_json(R"({"id": "r", "number": 60, "title": "t", "parent": "record17",
       "features": {"guard_skipping": "on"}})",
                                         "r.json"),
                        "r.json");
-  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }),
-               {"r.json: /features/guard_skipping", "cannot be set"});
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); }), Reason::kNotApplicable,
+               {"r.json: /features/guard_skipping: "});
 }
 
 TEST(Catalogue, RefusesAScaleThatHoldsSomethingUnknown) {
@@ -226,9 +240,9 @@ TEST(Catalogue, RefusesAScaleThatHoldsSomethingUnknown) {
         core::parse_json(R"({"id": "t", "title": "t", "text": "t.", "holds": )" + holds + "}", "t.json"), "t.json");
     return error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); });
   };
-  expect_parts(message(R"({"newton_shulz_precision": "compute"})"),
+  expect_parts(message(R"({"newton_shulz_precision": "compute"})"), Reason::kUnknownName,
                {"t.json: /holds/newton_shulz_precision", "\"newton_schulz_precision\""});
-  expect_parts(message(R"({"newton_schulz_precision": "comput"})"),
+  expect_parts(message(R"({"newton_schulz_precision": "comput"})"), Reason::kUnknownValue,
                {"t.json: /holds/newton_schulz_precision", "\"compute\""});
 }
 
@@ -238,10 +252,12 @@ TEST(ReadRecord, NamesFileAndPointerOfWhatIsWrong) {
       read_record(core::parse_json(R"({"id": "r", "number": 3, "title": "t")" + members + "}", "r.json"), "r.json");
     });
   };
-  expect_parts(message(R"(, "parrent": "x")"), {"r.json: /parrent", "\"parent\""});
-  expect_parts(message(R"(, "patch": {"shedule": {}})"), {"r.json: /patch/shedule", "\"schedule\""});
-  expect_parts(message(R"(, "features": {"rotary": 3})"), {"r.json: /features/rotary"});
-  expect_parts(message(R"(, "published": {"source": "s", "minuts": 3})"), {"r.json: /published/minuts", "\"minutes\""});
+  expect_parts(message(R"(, "parrent": "x")"), Reason::kUnknownKey, {"r.json: /parrent", "\"parent\""});
+  expect_parts(message(R"(, "patch": {"shedule": {}})"), Reason::kUnknownKey,
+               {"r.json: /patch/shedule", "\"schedule\""});
+  expect_parts(message(R"(, "features": {"rotary": 3})"), Reason::kWrongType, {"r.json: /features/rotary"});
+  expect_parts(message(R"(, "published": {"source": "s", "minuts": 3})"), Reason::kUnknownKey,
+               {"r.json: /published/minuts", "\"minutes\""});
 }
 
 TEST(Catalogue, ListsInAUsefulOrder) {

@@ -83,21 +83,22 @@ TEST(ClaimRule, NamesFileAndPointerOfWhatIsWrong) {
   const auto message = [](const std::string& text) {
     return error_of(ErrorCode::kInvalidArgument, [&] { rule_of(text); });
   };
-  expect_parts(message(R"({"of": "after", "within": [[1, 2]]})"), {"r.json: /rule", "\"metric\"", "missing"});
-  expect_parts(message(R"({"metric": "m", "of": "before-after", "within": [[1, 2]]})"),
+  expect_parts(message(R"({"of": "after", "within": [[1, 2]]})"), Reason::kMissingKey,
+               {"r.json: /rule: ", "\"metric\""});
+  expect_parts(message(R"({"metric": "m", "of": "before-after", "within": [[1, 2]]})"), Reason::kUnknownName,
                {"r.json: /rule/of", "after-before", "before-after"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": []})"), {"r.json: /rule/within", "at least one"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [1, 2]})"),
-               {"r.json: /rule/within/0", "[low, high]"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2], [2, 1]]})"),
-               {"r.json: /rule/within/1", "swap"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[null, null]]})"),
-               {"r.json: /rule/within/0", "able to fail"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "tolerance": -1})"),
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": []})"), Reason::kEmpty, {"r.json: /rule/within: "});
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [1, 2]})"), Reason::kWrongType,
+               {"r.json: /rule/within/0: "});
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2], [2, 1]]})"), Reason::kReversed,
+               {"r.json: /rule/within/1: "});
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[null, null]]})"), Reason::kNoLimit,
+               {"r.json: /rule/within/0: "});
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "tolerance": -1})"), Reason::kOutOfRange,
                {"r.json: /rule/tolerance"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "claimed": 3})"),
-               {"r.json: /rule/claimed", "would not support"});
-  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "tolerence": 0.1})"),
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "claimed": 3})"), Reason::kOneSided,
+               {"r.json: /rule/claimed: "});
+  expect_parts(message(R"({"metric": "m", "of": "after", "within": [[1, 2]], "tolerence": 0.1})"), Reason::kUnknownKey,
                {"r.json: /rule/tolerence", "\"tolerance\""});
 }
 

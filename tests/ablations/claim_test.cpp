@@ -24,7 +24,7 @@ Json claim_json() {
       "published": {"verdict": "supported", "text": "The logs say so.", "value": 0.5, "source": "logs"}})");
 }
 
-std::string reading_error(const std::function<void(Json&)>& spoil) {
+Refused reading_error(const std::function<void(Json&)>& spoil) {
   Json json = claim_json();
   spoil(json);
   return error_of(ErrorCode::kInvalidArgument, [&] { read_claim(json, "c.json"); });
@@ -38,7 +38,7 @@ Json with_measure(const std::string& measure, const std::string& rule) {
   return json;
 }
 
-std::string measure_error(const std::string& measure, const std::string& rule) {
+Refused measure_error(const std::string& measure, const std::string& rule) {
   return error_of(ErrorCode::kInvalidArgument, [&] { read_claim(with_measure(measure, rule), "c.json"); });
 }
 
@@ -56,29 +56,39 @@ TEST(ReadClaim, ReadsEveryPart) {
 }
 
 TEST(ReadClaim, NamesFileAndPointerOfWhatIsWrong) {
-  expect_parts(reading_error([](Json& c) { c.erase("id"); }), {"c.json", "\"id\"", "missing"});
-  expect_parts(reading_error([](Json& c) { c["statment"] = "x"; }), {"c.json: /statment", "\"statement\""});
-  expect_parts(reading_error([](Json& c) { c["analysis"] = "005"; }), {"c.json: /analysis", "004", "005"});
-  expect_parts(reading_error([](Json& c) { c["record"] = "16"; }), {"c.json: /record", "whole number"});
-  expect_parts(reading_error([](Json& c) { c["statement"] = "faster"; }), {"c.json: /statement", "full stop"});
-  expect_parts(reading_error([](Json& c) { c["quantity"].erase("unit"); }), {"c.json: /quantity", "\"unit\""});
-  expect_parts(reading_error([](Json& c) { c["quantity"]["unit"] = ""; }), {"c.json: /quantity/unit", "percent"});
-  expect_parts(reading_error([](Json& c) { c["quantity"]["change"] = "less"; }),
+  expect_parts(reading_error([](Json& c) { c.erase("id"); }), Reason::kMissingKey, {"c.json", "\"id\""});
+  expect_parts(reading_error([](Json& c) { c["statment"] = "x"; }), Reason::kUnknownKey,
+               {"c.json: /statment", "\"statement\""});
+  expect_parts(reading_error([](Json& c) { c["analysis"] = "005"; }), Reason::kUnknownName,
+               {"c.json: /analysis", "004", "005"});
+  expect_parts(reading_error([](Json& c) { c["record"] = "16"; }), Reason::kWrongType, {"c.json: /record: "});
+  expect_parts(reading_error([](Json& c) { c["statement"] = "faster"; }), Reason::kNoSentence,
+               {"c.json: /statement: "});
+  expect_parts(reading_error([](Json& c) { c["quantity"].erase("unit"); }), Reason::kMissingKey,
+               {"c.json: /quantity", "\"unit\""});
+  expect_parts(reading_error([](Json& c) { c["quantity"]["unit"] = ""; }), Reason::kEmpty,
+               {"c.json: /quantity/unit: "});
+  expect_parts(reading_error([](Json& c) { c["quantity"]["change"] = "less"; }), Reason::kUnknownName,
                {"c.json: /quantity/change", "decrease", "less"});
-  expect_parts(reading_error([](Json& c) { c["quantity"]["change"] = "from_to"; }),
-               {"c.json: /quantity/value", "[before, after]"});
-  expect_parts(reading_error([](Json& c) { c["quantity"]["value"] = {1, 2}; }), {"c.json: /quantity/value", "number"});
-  expect_parts(reading_error([](Json& c) { c["features"] = "rotary"; }), {"c.json: /features", "list"});
-  expect_parts(reading_error([](Json& c) { c["measure"]["kind"] = "cell"; }), {"c.json: /measure/kind", "cells"});
-  expect_parts(reading_error([](Json& c) { c["measure"]["after"]["feature"] = 1; }),
+  expect_parts(reading_error([](Json& c) { c["quantity"]["change"] = "from_to"; }), Reason::kWrongType,
+               {"c.json: /quantity/value: "});
+  expect_parts(reading_error([](Json& c) {
+                 c["quantity"]["value"] = {1, 2};
+               }),
+               Reason::kWrongType, {"c.json: /quantity/value: "});
+  expect_parts(reading_error([](Json& c) { c["features"] = "rotary"; }), Reason::kWrongType, {"c.json: /features: "});
+  expect_parts(reading_error([](Json& c) { c["measure"]["kind"] = "cell"; }), Reason::kUnknownName,
+               {"c.json: /measure/kind", "cells"});
+  expect_parts(reading_error([](Json& c) { c["measure"]["after"]["feature"] = 1; }), Reason::kUnknownKey,
                {"c.json: /measure/after/feature", "\"features\""});
-  expect_parts(reading_error([](Json& c) { c["measure"]["after"]["features"]["rotary"] = 1; }),
-               {"c.json: /measure/after/features/rotary", "string"});
-  expect_parts(reading_error([](Json& c) { c["published"]["verdict"] = "true"; }),
+  expect_parts(reading_error([](Json& c) { c["measure"]["after"]["features"]["rotary"] = 1; }), Reason::kWrongType,
+               {"c.json: /measure/after/features/rotary: "});
+  expect_parts(reading_error([](Json& c) { c["published"]["verdict"] = "true"; }), Reason::kUnknownName,
                {"c.json: /published/verdict", "silent"});
-  expect_parts(reading_error([](Json& c) { c["published"].erase("source"); }), {"c.json: /published", "\"source\""});
-  expect_parts(reading_error([](Json& c) { c["published"]["value"] = 0.91; }),
-               {"c.json: /published/value", "no verdict"});
+  expect_parts(reading_error([](Json& c) { c["published"].erase("source"); }), Reason::kMissingKey,
+               {"c.json: /published", "\"source\""});
+  expect_parts(reading_error([](Json& c) { c["published"]["value"] = 0.91; }), Reason::kOneSided,
+               {"c.json: /published/value: "});
 }
 
 TEST(ReadClaim, TheRuleFitsTheMeasure) {
@@ -86,53 +96,57 @@ TEST(ReadClaim, TheRuleFitsTheMeasure) {
   const auto rule = [](const std::string& metric, const std::string& of) {
     return R"({"metric": ")" + metric + R"(", "of": ")" + of + R"(", "within": [[2, 3]]})";
   };
-  expect_parts(measure_error(cells, rule("step_mss", "after/before")),
+  expect_parts(measure_error(cells, rule("step_mss", "after/before")), Reason::kUnknownName,
                {"c.json: /rule/metric", "cells", "\"step_ms\""});
-  expect_parts(measure_error(cells, rule("minutes", "after/before")), {"c.json: /rule/metric", "cells", "minutes"});
-  expect_parts(measure_error(cells, rule("step_ms", "after")), {"c.json: /measure/before", "remove"});
-  expect_parts(measure_error(cells, rule("step_ms", "before")), {"c.json: /measure/after", "remove"});
+  expect_parts(measure_error(cells, rule("minutes", "after/before")), Reason::kUnknownName,
+               {"c.json: /rule/metric", "cells", "minutes"});
+  expect_parts(measure_error(cells, rule("step_ms", "after")), Reason::kInactive, {"c.json: /measure/before: "});
+  expect_parts(measure_error(cells, rule("step_ms", "before")), Reason::kInactive, {"c.json: /measure/after: "});
   expect_parts(measure_error(R"({"kind": "cells", "after": {"record": "b"}})", rule("step_ms", "after-before")),
-               {"c.json: /measure", "needs the arm \"before\""});
-  expect_parts(measure_error(cells, rule("step_ms", "pair")), {"c.json: /rule/of", "compare"});
-  expect_parts(measure_error(cells, rule("different_losses", "after")), {"c.json: /rule/of", "\"pair\""});
+               Reason::kMissingKey, {"c.json: /measure: ", "\"before\""});
+  expect_parts(measure_error(cells, rule("step_ms", "pair")), Reason::kExcluded, {"c.json: /rule/of: "});
+  expect_parts(measure_error(cells, rule("different_losses", "after")), Reason::kExcluded,
+               {"c.json: /rule/of", "\"pair\""});
   expect_parts(measure_error(cells, R"({"metric": "step_ms", "of": "after/before", "within": [[0, null]]})"),
-               {"c.json: /rule/within", "contradicted", "to fail"});
+               Reason::kOneSided, {"c.json: /rule/within: ", "contradicted"});
   expect_parts(measure_error(cells, R"({"metric": "step_ms", "of": "after/before", "within": [[-2, -1]]})"),
-               {"c.json: /rule/within", "supported", "to hold"});
+               Reason::kOneSided, {"c.json: /rule/within: ", "supported"});
 }
 
 TEST(ReadClaim, WhatCannotBeMeasuredSaysWhy) {
   const std::string rule = R"({"metric": "step_ms", "of": "after", "within": [[2, 3]]})";
-  expect_parts(measure_error(R"({"kind": "none"})", rule), {"c.json: /measure", "\"why\"", "missing"});
-  expect_parts(measure_error(R"({"kind": "none", "why": "no"})", rule), {"c.json: /measure/why", "sentence"});
-  expect_parts(measure_error(R"({"kind": "none", "why": "Nothing can tell."})", rule), {"c.json: /rule", "remove"});
+  expect_parts(measure_error(R"({"kind": "none"})", rule), Reason::kMissingKey, {"c.json: /measure: ", "\"why\""});
+  expect_parts(measure_error(R"({"kind": "none", "why": "no"})", rule), Reason::kNoSentence,
+               {"c.json: /measure/why: "});
+  expect_parts(measure_error(R"({"kind": "none", "why": "Nothing can tell."})", rule), Reason::kInactive,
+               {"c.json: /rule: "});
   Json json = with_measure(R"({"kind": "none", "why": "Nothing can tell."})", rule);
   json.erase("rule");
   EXPECT_FALSE(read_claim(json, "c.json").rule);
   json["published"]["value"] = 1;
-  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_claim(json, "c.json"); }),
+  expect_parts(error_of(ErrorCode::kInvalidArgument, [&] { read_claim(json, "c.json"); }), Reason::kOneSided,
                {"c.json: /published/value"});
 }
 
 TEST(ReadClaim, SettingsAndBenchmarksAreKnownOnes) {
   const std::string rule = R"({"metric": "value", "of": "after", "within": [[2, 3]]})";
   expect_parts(measure_error(R"({"kind": "config", "pointer": "/model/num_layer", "after": {"record": "a"}})", rule),
-               {"c.json: /measure/pointer", "\"/model/num_layers\""});
+               Reason::kUnknownName, {"c.json: /measure/pointer", "\"/model/num_layers\""});
   expect_parts(
       measure_error(R"({"kind": "config", "pointer": "/model/qk_norm", "equals": true, "after": {"record": "a"}})",
                     rule),
-      {"c.json: /measure", "\"equals\""});
+      Reason::kInactive, {"c.json: /measure", "\"equals\""});
   const std::string time = R"({"metric": "time_ms", "of": "after", "within": [[2, 3]]})";
   expect_parts(measure_error(R"({"kind": "benchmark", "op": "atention", "after": {"shapes": {"T": 1}}})", time),
-               {"c.json: /measure/op", "attention"});
+               Reason::kUnknownName, {"c.json: /measure/op", "attention"});
   expect_parts(measure_error(R"({"kind": "benchmark", "op": "attention", "after": {"shapes": {"tokens": 1}}})", time),
-               {"c.json: /measure/after/shapes/tokens", "T"});
+               Reason::kUnknownName, {"c.json: /measure/after/shapes/tokens", "T"});
   expect_parts(measure_error(R"({"kind": "benchmark", "op": "attention", "after": {"shapes": {}}})", time),
-               {"c.json: /measure/after/shapes", "empty"});
+               Reason::kEmpty, {"c.json: /measure/after/shapes: "});
   expect_parts(measure_error(R"({"kind": "benchmark", "op": "attention",
                                  "after": {"shapes": {"T": 1}, "patch": {"atention": {}}}})",
                              time),
-               {"c.json: /measure/after/patch/atention", "\"attention\""});
+               Reason::kUnknownKey, {"c.json: /measure/after/patch/atention", "\"attention\""});
 }
 
 TEST(EmbeddedClaims, CoverEverySeedWithItsRecord) {
@@ -261,7 +275,8 @@ TEST(CatalogueClaims, ComeWithAFolderAndCanBeLeftOut) {
   catalogue.overlay(root);
   ASSERT_EQ(catalogue.claims().size(), 1U);
   EXPECT_EQ(catalogue.claim("claim").source, (root / "claims" / "claim.json").string());
-  expect_parts(error_of(ErrorCode::kNotFound, [&] { catalogue.claim("claims"); }), {"claim", "\"claim\""});
+  expect_parts(error_of(ErrorCode::kNotFound, [&] { catalogue.claim("claims"); }), Reason::kUnknownName,
+               {"claim", "\"claim\""});
   std::filesystem::remove_all(root);
 }
 
@@ -273,18 +288,22 @@ TEST(CatalogueClaims, NameRecordsFeaturesAndValuesThatExist) {
     catalogue.add_claim(json, "c.json");
     return error_of(ErrorCode::kInvalidArgument, [&] { catalogue.check(); });
   };
-  expect_parts(message([](Json& c) { c["record"] = 160; }), {"c.json: /record", "160", "list records"});
-  expect_parts(message([](Json& c) { c["features"] = {"rotary", "rotarry"}; }), {"c.json: /features/1", "\"rotary\""});
-  expect_parts(message([](Json& c) { c["measure"]["before"]["record"] = "recrod15"; }),
+  expect_parts(message([](Json& c) { c["record"] = 160; }), Reason::kUnknownName,
+               {"c.json: /record: ", "160", "nanobench list records"});
+  expect_parts(message([](Json& c) {
+                 c["features"] = {"rotary", "rotarry"};
+               }),
+               Reason::kUnknownName, {"c.json: /features/1", "\"rotary\""});
+  expect_parts(message([](Json& c) { c["measure"]["before"]["record"] = "recrod15"; }), Reason::kUnknownName,
                {"c.json: /measure/before/record", "\"record15\""});
   expect_parts(message([](Json& c) {
                  c["measure"]["after"]["features"] = {{"rotarry", "full_10000"}};
                }),
-               {"c.json: /measure/after/features/rotarry", "\"rotary\""});
+               Reason::kUnknownName, {"c.json: /measure/after/features/rotarry", "\"rotary\""});
   expect_parts(message([](Json& c) {
                  c["measure"]["after"]["features"] = {{"rotary", "full_1000"}};
                }),
-               {"c.json: /measure/after/features/rotary", "\"full_10000\""});
+               Reason::kUnknownValue, {"c.json: /measure/after/features/rotary", "\"full_10000\""});
 }
 
 TEST(ClaimFacts, ComeFromPublishedFiguresAndConfigurations) {

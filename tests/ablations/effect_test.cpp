@@ -28,18 +28,19 @@ Catalogue catalogue_with_idle_features() {
   return catalogue;
 }
 
-std::string effect_refusal(ResolveRequest request) {
+Refused effect_refusal(ResolveRequest request) {
   return error_of(ErrorCode::kUnavailable, [&] { resolve(catalogue_with_idle_features(), request); });
 }
 
 TEST(Needs, ProcessesRanksAndThreads) {
-  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano"}),
-               {"buckets=copies acts only with 2 processes or more, and this run has 1", "--processes 2"});
-  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano", .ranks = 2}), {"2 processes"});
-  expect_parts(effect_refusal({.settings = {{"places", "one"}}, .scale = "nano"}),
+  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano"}), Reason::kTooFewProcesses,
+               {"buckets=copies", " 2 processes", " 1;", "--processes 2"});
+  expect_parts(effect_refusal({.settings = {{"buckets", "copies"}}, .scale = "nano", .ranks = 2}),
+               Reason::kTooFewProcesses, {"2 processes"});
+  expect_parts(effect_refusal({.settings = {{"places", "one"}}, .scale = "nano"}), Reason::kTooFewProcesses,
                {"places=one", "2 ranks", "--ranks 2"});
   expect_parts(effect_refusal({.settings = {{"fetching", "ahead"}}, .scale = "nano", .threads = 1}),
-               {"fetching=ahead", "2 threads", "this run has 1"});
+               Reason::kTooFewProcesses, {"fetching=ahead", "2 threads", " 1;"});
 }
 
 TEST(Needs, AreMetByWhatIsAskedFor) {
@@ -57,12 +58,12 @@ TEST(Needs, AreMetByWhatIsAskedFor) {
 TEST(Needs, AGpu) {
   expect_parts(
       effect_refusal({.settings = {{"expandable_segments", "off"}}, .scale = "nano", .device = core::kCpuDevice}),
-      {"expandable_segments=off acts only on a GPU", "--device cuda"});
+      Reason::kNeedsGpu, {"expandable_segments=off", "--device cuda"});
   expect_parts(effect_refusal({.scale = "nano",
                                .patch = {{"gpu", {{"step_graph", true}}}},
                                .patch_source = "s.json: /base/patch",
                                .device = core::kCpuDevice}),
-               {"s.json: /base/patch: /gpu acts only on a GPU"});
+               Reason::kNeedsGpu, {"s.json: /base/patch: /gpu"});
   const Catalogue& catalogue = embedded_catalogue();
   for (const auto& device : {std::optional(core::kGpuDevice), std::optional<core::DeviceChoice>()}) {
     const Resolved resolved =
@@ -83,8 +84,8 @@ TEST(Needs, WhatTheRecordHasIsOnlySaid) {
 }
 
 TEST(Effect, ASettingThatTheScaleOverrulesIsRefusedWithTheReason) {
-  expect_parts(effect_refusal({.settings = {{"free_steps", "twenty"}}, .scale = "nano"}),
-               {"free_steps=twenty changes nothing at scale nano: untimed steps: 20 -> 5"});
+  expect_parts(effect_refusal({.settings = {{"free_steps", "twenty"}}, .scale = "nano"}), Reason::kNoEffect,
+               {"free_steps=twenty", "nano", "20 -> 5"});
   const Catalogue catalogue = catalogue_with_idle_features();
   EXPECT_EQ(resolve(catalogue, {.settings = {{"free_steps", "twenty"}}}).config.run.untimed_steps, 20);
   EXPECT_EQ(resolve(catalogue, {.settings = {{"free_steps", "none"}}, .scale = "nano"}).config.run.untimed_steps, 0);
@@ -94,17 +95,17 @@ TEST(Effect, ASettingThatThePatchOverrulesIsRefused) {
   expect_parts(effect_refusal({.settings = {{"logit_softcap", "15"}},
                                .patch = {{"model", {{"logit_softcap", 20}}}},
                                .patch_source = "s.json: /base/patch"}),
-               {"logit_softcap=15 changes nothing", "s.json: /base/patch sets the same"});
+               Reason::kNoEffect, {"logit_softcap=15", "s.json: /base/patch"});
   expect_parts(effect_refusal({.settings = {{"unet_skips", "off"}},
                                .patch = {{"model", {{"unet_skips", false}}}},
                                .patch_source = "s.json: /base/patch"}),
-               {"unet_skips=off changes nothing", "s.json: /base/patch sets the same"});
+               Reason::kNoEffect, {"unet_skips=off", "s.json: /base/patch"});
 }
 
 TEST(Effect, APatchThatTheScaleOverrulesIsRefused) {
   expect_parts(
       effect_refusal({.scale = "nano", .patch = {{"run", {{"val_every", 10}}}}, .patch_source = "s.json: /base/patch"}),
-      {"s.json: /base/patch changes nothing at scale nano", "steps between validations: 10 -> 25"});
+      Reason::kNoEffect, {"s.json: /base/patch", "nano", "10 -> 25"});
 }
 
 TEST(Effect, APartOfAPatchThatTheScaleOverrulesIsSaid) {
@@ -126,7 +127,7 @@ TEST(Effect, ANotApplicableFeatureCannotBeSet) {
                         [&] {
                           resolve(catalogue, {.settings = {{"guards", "on"}}});
                         }),
-               {"guards cannot be set: Nothing is compiled at run time."});
+               Reason::kNotApplicable, {"guards", "Nothing is compiled at run time."});
   EXPECT_FALSE(resolve(catalogue, {}).effective.contains("guards"));
 }
 

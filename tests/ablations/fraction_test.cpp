@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::ablations {
 namespace {
@@ -28,15 +29,11 @@ std::vector<std::string> words_of(std::size_t factors, std::size_t runs) {
   return texts;
 }
 
-std::string fraction_refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const core::Error& error) {
-    EXPECT_EQ(error.code(), core::ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  ADD_FAILURE() << "accepted";
-  return "";
+void expect_refused(const std::function<void()>& action, core::Reason reason, const std::string& subject,
+                    const std::string& number) {
+  const core::Refused refused = core::refusal_of(action);
+  EXPECT_REFUSED_AS(refused, core::ErrorCode::kInvalidArgument, reason, subject);
+  EXPECT_TRUE(refused.names(number)) << refused.message;
 }
 
 TEST(Fraction, HasThePublishedDefiningRelations) {
@@ -148,13 +145,12 @@ TEST(Fraction, OfAResolutionIsTheSmallest) {
 }
 
 TEST(Fraction, RefusesInOneSentence) {
-  EXPECT_NE(fraction_refusal([] { fraction_of_runs(5, 12); }).find("power of two"), std::string::npos);
-  EXPECT_NE(fraction_refusal([] { fraction_of_runs(8, 8); }).find("at least 16 runs"), std::string::npos);
-  EXPECT_NE(fraction_refusal([] { fraction_of_runs(3, 16); }).find("the whole factorial has 8"), std::string::npos);
-  EXPECT_NE(fraction_refusal([] { fraction_of_runs(65, 128); }).find("at most 64"), std::string::npos);
-  EXPECT_NE(fraction_refusal([] { fraction_of_resolution(5, 2); }).find("at least 3"), std::string::npos);
-  EXPECT_NE(fraction_refusal([] { fraction_of_resolution(30, 5); }).find("no fraction of at most 128 runs"),
-            std::string::npos);
+  expect_refused([] { fraction_of_runs(5, 12); }, core::Reason::kNoPowerOfTwo, "12", "128");
+  expect_refused([] { fraction_of_runs(8, 8); }, core::Reason::kTooFewRuns, "8", " 16 ");
+  expect_refused([] { fraction_of_runs(3, 16); }, core::Reason::kTooManyRuns, "16", " 8;");
+  expect_refused([] { fraction_of_runs(65, 128); }, core::Reason::kTooManyFeatures, "65", " 64 ");
+  expect_refused([] { fraction_of_resolution(5, 2); }, core::Reason::kOutOfRange, "2", " 3");
+  expect_refused([] { fraction_of_resolution(30, 5); }, core::Reason::kNoFraction, "5", " 128 ");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Resolved resolved(const std::string& record, const FeatureSettings& settings, co
   return resolve(embedded_catalogue(), {.record = record, .settings = settings, .scale = scale});
 }
 
-std::string resolve_refusal(ErrorCode code, const ResolveRequest& request) {
+Refused resolve_refusal(ErrorCode code, const ResolveRequest& request) {
   return error_of(code, [&] { resolve(embedded_catalogue(), request); });
 }
 
@@ -75,15 +75,15 @@ TEST(Resolve, ValueEmbeddingsComeBackWithTheirMix) {
 }
 
 TEST(Resolve, RefusesARequirementThatIsSetOtherwise) {
-  const std::string message = resolve_refusal(
+  const Refused message = resolve_refusal(
       ErrorCode::kConflict, {.settings = {{"hidden_matrix_optimizer", "adam"}, {"muon_orthogonalizer", "svd"}}});
-  expect_parts(message, {"muon_orthogonalizer=svd", "hidden_matrix_optimizer", "muon", "adam", "leave one"});
+  expect_parts(message, Reason::kUnmet, {"muon_orthogonalizer=svd", "hidden_matrix_optimizer", "muon", "adam"});
 }
 
 TEST(Resolve, AScaleOfTheUpdateComesWithItsRate) {
-  const std::string message = resolve_refusal(
+  const Refused message = resolve_refusal(
       ErrorCode::kConflict, {.settings = {{"muon_update_scale", "sqrt_largest_side"}, {"muon_learning_rate", "0.04"}}});
-  expect_parts(message, {"muon_learning_rate=0.04", "muon_update_scale", "sqrt_largest_side", "leave one"});
+  expect_parts(message, Reason::kUnmet, {"muon_learning_rate=0.04", "muon_update_scale", "sqrt_largest_side"});
   for (const char* record : {"record17", "record2"}) {  // record 2 has no Muon yet
     const Resolved cell = resolved(record, {{"muon_update_scale", "sqrt_largest_side"}});
     EXPECT_EQ(cell.config.optimizer.hidden_matrices.type, core::OptimizerType::kMuon);
@@ -92,9 +92,9 @@ TEST(Resolve, AScaleOfTheUpdateComesWithItsRate) {
 }
 
 TEST(Resolve, RefusesConflictingFeatures) {
-  const std::string message =
+  const Refused message =
       resolve_refusal(ErrorCode::kConflict, {.record = "record3", .settings = {{"qkv_layout", "separate"}}});
-  expect_parts(message, {"qkv_layout=separate excludes qkv_splitting=one_matrix", "set qkv_splitting"});
+  expect_parts(message, Reason::kExcluded, {"qkv_layout=separate", "qkv_splitting=one_matrix"});
   EXPECT_NO_THROW(resolved("record3", {{"qkv_layout", "separate"}, {"qkv_splitting", "three"}}));
 }
 
@@ -123,10 +123,8 @@ TEST(Resolve, RefusesASettingThatTheRecordItselfExcludes) {
       "values": {"off": {"model": {"qk_norm": false}}, "on": {"model": {"qk_norm": true}}}, "text": "t",
       "conflicts": [{"when": ["on"], "feature": "width", "values": ["two"]}]})");
   catalogue.check();
-  const std::string message = error_of(ErrorCode::kConflict, [&] {
-    resolve(catalogue, {.settings = {{"width", "two"}}});
-  });
-  expect_parts(message, {"width=two", "norms=on", "another value"});
+  const Refused message = error_of(ErrorCode::kConflict, [&] { resolve(catalogue, {.settings = {{"width", "two"}}}); });
+  expect_parts(message, Reason::kExcluded, {"width=two", "norms=on"});
   EXPECT_NO_THROW(resolve(catalogue, {.settings = {{"width", "two"}, {"norms", "off"}}}));
 }
 
@@ -137,10 +135,10 @@ TEST(Resolve, RefusesTwoFeaturesThatWriteTheSameField) {
       "before": "ten", "after": "twenty", "text": "t"})",
                                          "suite.json"),
                         "suite.json");
-  const std::string message = error_of(ErrorCode::kConflict, [&] {
+  const Refused message = error_of(ErrorCode::kConflict, [&] {
     resolve(catalogue, {.settings = {{"depth_of_cap", "ten"}, {"logit_softcap", "15"}}});
   });
-  expect_parts(message, {"depth_of_cap=ten", "logit_softcap=15", "same setting"});
+  expect_parts(message, Reason::kOverlap, {"depth_of_cap=ten", "logit_softcap=15"});
 }
 
 TEST(Resolve, ASettingThatChangesNothingIsNoErrorButIsSaid) {
@@ -158,21 +156,22 @@ TEST(Resolve, AppliesTheInlinePatchBeforeTheScale) {
 }
 
 TEST(Resolve, NamesTheNearestOfWhatItDoesNotKnow) {
-  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.record = "recrod17"}), {"recrod17", "record17"});
-  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.scale = "nanno"}), {"nanno", "\"nano\""});
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.record = "recrod17"}), Reason::kUnknownName,
+               {"recrod17", "record17"});
+  expect_parts(resolve_refusal(ErrorCode::kNotFound, {.scale = "nanno"}), Reason::kUnknownName, {"nanno", "\"nano\""});
   expect_parts(resolve_refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonaliser", "svd"}}}),
-               {"muon_orthogonaliser", "\"muon_orthogonalizer\""});
+               Reason::kUnknownName, {"muon_orthogonaliser", "\"muon_orthogonalizer\""});
   expect_parts(resolve_refusal(ErrorCode::kNotFound, {.settings = {{"muon_orthogonalizer", "newton_shulz"}}}),
-               {"muon_orthogonalizer", "newton_shulz", "\"newton_schulz\"", "\"svd\""});
+               Reason::kUnknownValue, {"muon_orthogonalizer", "newton_shulz", "\"newton_schulz\"", "\"svd\""});
 }
 
 TEST(Resolve, RefusesABadInlinePatch) {
   expect_parts(resolve_refusal(ErrorCode::kInvalidArgument,
                                {.patch = {{"model", {{"model_dims", 3}}}}, .patch_source = "suite.json: /base/patch"}),
-               {"suite.json: /base/patch", "/model/model_dims", "model_dim"});
+               Reason::kUnknownKey, {"suite.json: /base/patch", "/model/model_dims", "model_dim"});
   expect_parts(resolve_refusal(ErrorCode::kInvalidArgument,
                                {.patch = {{"model", {{"num_heads", 5}}}}, .patch_source = "s.json"}),
-               {"record17 and s.json", "/model/num_heads", "768", "5"});
+               Reason::kUnmet, {"record17", "s.json", "/model/num_heads", "768", "5"});
 }
 
 TEST(Resolve, AModifiedCatalogueIsResolvedAnew) {

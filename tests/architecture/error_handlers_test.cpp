@@ -36,7 +36,7 @@ std::vector<std::string> careless_handlers(const std::string& text) {
     const std::string block = block_at(text, static_cast<std::size_t>(it->position() + it->length()) - 1);
     const bool is_careful = block.find("rethrow_internal") != std::string::npos ||
                             block.find("kInternal") != std::string::npos ||
-                            std::regex_search(block, std::regex(R"(\n\s*(if \(.*\) )?throw\b)"));
+                            std::regex_search(block, std::regex(R"(\n\s*(if \(.*\) )?throw(_again)?\b)"));
     if (!is_careful) found.push_back(it->str() + block.substr(1, 80));
   }
   return found;
@@ -47,6 +47,7 @@ TEST(ErrorHandlers, ACarelessOneIsFound) {
   EXPECT_EQ(careless_handlers("try {\n} catch (const core::Error& e) {\n  note(e.what());\n}\nthrow x;").size(), 1U);
   EXPECT_TRUE(careless_handlers("try {\n} catch (const Error& e) {\n  rethrow_internal(e);\n  return;\n}").empty());
   EXPECT_TRUE(careless_handlers("try {\n} catch (const Error& e) {\n  if (is_over) throw;\n}").empty());
+  EXPECT_TRUE(careless_handlers("try {\n} catch (const Error& e) {\n  throw_again(e, place + e.what());\n}").empty());
 }
 
 TEST(ErrorHandlers, NoSourcePassesOverABug) {

@@ -13,6 +13,7 @@
 
 #include "core/base/atomic_write.h"
 #include "core/base/error.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::core {
 namespace {
@@ -28,13 +29,8 @@ class SecretFile : public ::testing::Test {
     return file;
   }
 
-  static std::string refusal_of(const fs::path& file) {
-    try {
-      read_secret_file(file);
-      return "accepted";
-    } catch (const Error& error) {
-      return error.what();
-    }
+  static Refused reading(const fs::path& file) {
+    return refusal_of([&] { read_secret_file(file); });
   }
 
   const TemporaryFolder folder_{"secret"};
@@ -63,7 +59,8 @@ TEST_F(SecretFile, NewlinesAtTheEndDoNotCount) {
 TEST_F(SecretFile, OneThatOthersMayReadIsRefused) {
   for (const mode_t mode : {0640U, 0604U, 0620U, 0666U}) {
     const fs::path file = written("shared" + std::to_string(mode), kText, mode);
-    EXPECT_NE(refusal_of(file).find("chmod 600"), std::string::npos) << refusal_of(file);
+    EXPECT_REFUSED_AS(reading(file), ErrorCode::kInvalidArgument, Reason::kOpenToOthers, file.string());
+    EXPECT_TRUE(reading(file).names("chmod 600 " + file.string())) << "the command that helps";
   }
 }
 
@@ -71,23 +68,24 @@ TEST_F(SecretFile, OneOfAnotherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   const fs::path file = written("foreign", kText, 0600);
   ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
-  EXPECT_NE(refusal_of(file).find("another user"), std::string::npos) << refusal_of(file);
+  EXPECT_REFUSED_AS(reading(file), ErrorCode::kInvalidArgument, Reason::kForeignOwner, file.string());
 }
 
 TEST_F(SecretFile, LengthsAreLimited) {
-  EXPECT_NE(refusal_of(written("empty", "", 0600)).find("16 to 4096"), std::string::npos);
-  EXPECT_NE(refusal_of(written("short", "fifteen letters\n", 0600)).find("16 to 4096"), std::string::npos);
-  EXPECT_NE(refusal_of(written("long", std::string(4097, 'a'), 0600)).find("16 to 4096"), std::string::npos);
+  for (const std::string& text : {std::string(), std::string("fifteen letters\n"), std::string(4097, 'a')}) {
+    const fs::path file = written("other_length", text, 0600);
+    EXPECT_REFUSED_AS(reading(file), ErrorCode::kInvalidArgument, Reason::kWrongLength, file.string());
+    EXPECT_TRUE(reading(file).names("16") && reading(file).names("4096")) << reading(file).message;
+  }
   EXPECT_EQ(read_secret_file(written("longest", std::string(4096, 'a'), 0600)).size(), 4096U);
 }
 
 TEST_F(SecretFile, WhatIsNoRegularFileIsRefusedAtOnce) {
   const fs::path pipe = folder_.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_NE(refusal_of(pipe).find("not a regular file"), std::string::npos) << refusal_of(pipe);
-  EXPECT_NE(refusal_of(folder_.path()).find("not a regular file"), std::string::npos);
-  EXPECT_NE(refusal_of("/dev/zero").find("not a regular file"), std::string::npos);
-  EXPECT_NE(refusal_of("/nowhere/secret").find("/nowhere/secret"), std::string::npos);
+  for (const fs::path& file : {pipe, folder_.path(), fs::path("/dev/zero")})
+    EXPECT_REFUSED_AS(reading(file), ErrorCode::kInvalidArgument, Reason::kNotAFile, file.string());
+  EXPECT_REFUSED_AS(reading("/nowhere/secret"), ErrorCode::kIo, Reason::kSystem, "/nowhere/secret");
 }
 
 /// A variable of the environment for the time of a test.
@@ -125,19 +123,16 @@ TEST_F(SecretFile, WithoutAHomeTheUsersOwnIsInAFolderClosedToOthers) {
   const fs::path place = folder_.path() / ("nanobench-" + std::to_string(geteuid()));
   EXPECT_EQ(read_secret_file(place / "secret"), secret);
   chmod(place.c_str(), 0777);
-  try {
-    own_secret();
-    ADD_FAILURE() << "a folder that others may write to was used";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(kSecretFileVariable), std::string::npos) << error.what();
-  }
+  const Refused refused = refusal_of([] { own_secret(); });
+  EXPECT_REFUSED_AS(refused, ErrorCode::kUnavailable, Reason::kNoSafePlace, "") << "others may write to that folder";
+  EXPECT_TRUE(refused.names(kSecretFileVariable)) << refused.message;
 }
 
 TEST_F(SecretFile, TheUsersOwnIsRefusedWhenOthersMayReadIt) {
   const Variable cache("XDG_CACHE_HOME", folder_.path());
   own_secret();
   chmod((folder_.path() / "nanobench" / "secret").c_str(), 0644);
-  EXPECT_THROW(own_secret(), Error);
+  EXPECT_REFUSAL(own_secret(), Reason::kOpenToOthers, (folder_.path() / "nanobench" / "secret").string());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "core/config/parameter_list.h"
 #include "core/config/train_config.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::core {
 namespace {
@@ -61,25 +62,20 @@ TEST(Families, AreWrittenAsDifferencesAndReadBack) {
             read_train_config(parse_json(R"({"optimizer": {"hidden_matrices": {"lr": 0.03}}})", ""), "").digest());
 }
 
-std::string refusal_of(const char* patch) {
-  try {
-    read_train_config(parse_json(patch, "c.json"), "c.json");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
 TEST(Families, RefuseUnknownFieldsAndMuonForWhatIsNoMatrix) {
-  EXPECT_NE(
-      refusal_of(R"({"optimizer": {"families": {"lm_head": {"lrr": 1}}}})").find("/optimizer/families/lm_head/lrr"),
-      std::string::npos);
-  EXPECT_NE(refusal_of(R"({"optimizer": {"families": {"lm_head": {"type": "muon"}}}})")
-                .find("/optimizer/families/lm_head/type: lm_head.weight is no matrix of the blocks"),
-            std::string::npos);
-  EXPECT_NE(
-      refusal_of(R"({"optimizer": {"families": {"mlp.c_fc": {"cautious_decay": 1.2}}}})").find("set blockwise to true"),
-      std::string::npos);
+  const auto refusal_with = [](const char* families) {
+    const std::string patch = R"({"optimizer": {"families": )" + std::string(families) + "}}";
+    return refusal_of([&] { read_train_config(parse_json(patch, "c.json"), "c.json"); });
+  };
+  const std::string place = "/optimizer/families/";
+  EXPECT_REFUSED(refusal_with(R"({"lm_head": {"lrr": 1}})"), Reason::kUnknownKey, place + "lm_head/lrr");
+  const Refused no_matrix = refusal_with(R"({"lm_head": {"type": "muon"}})");
+  EXPECT_REFUSED(no_matrix, Reason::kUnmet, place + "lm_head/type");
+  EXPECT_TRUE(no_matrix.names("lm_head.weight")) << no_matrix.message;
+  const Refused whole = refusal_with(R"({"mlp.c_fc": {"cautious_decay": 1.2}})");
+  EXPECT_REFUSED(whole, Reason::kExcluded, place + "mlp.c_fc/cautious_decay");
+  EXPECT_EQ(whole.pointers,
+            (std::vector<std::string>{place + "mlp.c_fc/cautious_decay", place + "mlp.c_fc/blockwise"}));
 }
 
 }  // namespace

@@ -8,21 +8,19 @@
 
 #include "core/base/error.h"
 #include "core/config/settings_reference.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/golden/golden_data.h"
 
 namespace nanobench::core {
 namespace {
 
-/// The error of a configuration that is the defaults plus `patch`.
-std::string error_of(const char* patch, ErrorCode expected = ErrorCode::kInvalidArgument) {
-  try {
-    read_train_config(parse_json(patch, "c.json"), "c.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), expected) << error.what();
-    return error.what();
-  }
-  return "(no error)";
+/// How a configuration that is the defaults plus `patch` is refused.
+Refused refusal_with(const char* patch) {
+  return refusal_of([&] { read_train_config(parse_json(patch, "c.json"), "c.json"); });
 }
+
+/// The fields that the refusal depends on; none if nothing is refused.
+using Fields = std::vector<std::string>;
 
 TEST(TrainConfig, DefaultsAreRecord17) {
   const TrainConfig config = read_train_config(Json::object(), "c.json");
@@ -98,8 +96,9 @@ TEST(TrainConfig, PointersListsNestedFields) {
 struct BadConfig {
   const char* name;
   const char* patch;
-  const char* pointer;
-  const char* says;
+  Reason reason;
+  Fields pointers;
+  const char* datum;  ///< what the message names
   ErrorCode code = ErrorCode::kInvalidArgument;
 
   friend void PrintTo(const BadConfig& item, std::ostream* out) { *out << item.name; }
@@ -109,87 +108,141 @@ class TrainConfigError : public testing::TestWithParam<BadConfig> {};
 
 TEST_P(TrainConfigError, NamesFilePointerAndReason) {
   const BadConfig& bad = GetParam();
-  const std::string message = error_of(bad.patch, bad.code);
-  EXPECT_NE(message.find("c.json"), std::string::npos) << message;
-  EXPECT_NE(message.find(bad.pointer), std::string::npos) << message;
-  EXPECT_NE(message.find(bad.says), std::string::npos) << message;
+  const Refused refused = refusal_with(bad.patch);
+  EXPECT_REFUSED_AS(refused, bad.code, bad.reason, bad.pointers.front());
+  EXPECT_TRUE(refused.pointers.empty() || refused.pointers == bad.pointers) << testing::PrintToString(refused.pointers);
+  EXPECT_EQ(refused.message.rfind("c.json: " + bad.pointers.front() + ": ", 0), 0U) << refused.message;
+  EXPECT_TRUE(refused.names(bad.datum)) << refused.message;
 }
 
 const BadConfig kBadConfigs[] = {
-    {"unknown_top", R"({"modle": {}})", "/modle", "model"},
-    {"unknown_nested", R"({"attention": {"window": {"schedul": {}}}})", "/attention/window/schedul", "schedule"},
-    {"wrong_type", R"({"model": {"num_layers": "12"}})", "/model/num_layers", "whole number"},
-    {"fraction", R"({"model": {"num_layers": 1.5}})", "/model/num_layers", "1.5"},
-    {"not_object", R"({"model": []})", "/model", "expected an object"},
-    {"boolean", R"({"model": {"qk_norm": 1}})", "/model/qk_norm", "true or false"},
-    {"too_low", R"({"model": {"num_layers": 0}})", "/model/num_layers", "got 0"},
-    {"too_high", R"({"model": {"vocab_size": 70000}})", "/model/vocab_size", "65536"},
-    {"enumeration", R"({"model": {"activation": "gelo"}})", "/model/activation", "gelu"},
-    {"betas_length", R"({"optimizer": {"scalars": {"betas": [0.9]}}})", "/optimizer/scalars/betas", "two numbers"},
-    {"betas_one", R"({"optimizer": {"scalars": {"betas": [0.9, 1.0]}}})", "/optimizer/scalars/betas", "less than 1"},
-    {"inactive", R"({"optimizer": {"scalars": {"ns_steps": 5}}})", "/optimizer/scalars/ns_steps", "type"},
-    {"heads", R"({"model": {"num_heads": 5}})", "/model/num_heads", "not a multiple"},
-    {"layer_map", R"({"model": {"value_embeddings": {"layer_map": [0]}}})", "layer_map", "expected 12, got 1"},
-    {"list_item", R"({"model": {"attention_skip_layers": [9223372036854775808]}})", "/model/attention_skip_layers",
+    {"unknown_top", R"({"modle": {}})", Reason::kUnknownKey, {"/modle"}, "\"model\""},
+    {"unknown_nested",
+     R"({"attention": {"window": {"schedul": {}}}})",
+     Reason::kUnknownKey,
+     {"/attention/window/schedul"},
+     "\"schedule\""},
+    {"wrong_type", R"({"model": {"num_layers": "12"}})", Reason::kWrongType, {"/model/num_layers"}, "\"12\""},
+    {"fraction", R"({"model": {"num_layers": 1.5}})", Reason::kWrongType, {"/model/num_layers"}, "1.5"},
+    {"not_object", R"({"model": []})", Reason::kWrongType, {"/model"}, "[]"},
+    {"boolean", R"({"model": {"qk_norm": 1}})", Reason::kWrongType, {"/model/qk_norm"}, " 1"},
+    {"too_low", R"({"model": {"num_layers": 0}})", Reason::kOutOfRange, {"/model/num_layers"}, " 0"},
+    {"too_high", R"({"model": {"vocab_size": 70000}})", Reason::kOutOfRange, {"/model/vocab_size"}, "65536"},
+    {"enumeration", R"({"model": {"activation": "gelo"}})", Reason::kUnknownName, {"/model/activation"}, "\"gelu\""},
+    {"betas_length",
+     R"({"optimizer": {"scalars": {"betas": [0.9]}}})",
+     Reason::kOutOfRange,
+     {"/optimizer/scalars/betas"},
+     "[0.9]"},
+    {"betas_one",
+     R"({"optimizer": {"scalars": {"betas": [0.9, 1.0]}}})",
+     Reason::kOutOfRange,
+     {"/optimizer/scalars/betas"},
+     "[0.9,1.0]"},
+    {"inactive",
+     R"({"optimizer": {"scalars": {"ns_steps": 5}}})",
+     Reason::kInactive,
+     {"/optimizer/scalars/ns_steps"},
+     "\"type\""},
+    {"heads", R"({"model": {"num_heads": 5}})", Reason::kUnmet, {"/model/num_heads", "/model/model_dim"}, "768"},
+    {"layer_map",
+     R"({"model": {"value_embeddings": {"layer_map": [0]}}})",
+     Reason::kUnmet,
+     {"/model/value_embeddings/layer_map", "/model/num_layers"},
+     "12"},
+    {"list_item",
+     R"({"model": {"attention_skip_layers": [9223372036854775808]}})",
+     Reason::kOutOfRange,
+     {"/model/attention_skip_layers"},
      "9223372036854775808"},
-    {"skip_layer", R"({"model": {"attention_skip_layers": [12]}})", "/model/attention_skip_layers", "does not exist"},
-    {"block", R"({"attention": {"block_size": 100}})", "/data/sequence_length", "multiple"},
-    {"stop_after", R"({"run": {"stop_after": 2000}})", "/run/stop_after", "1490"},
-    {"ranks", R"({"data": {"ranks": 3}})", "/data/sequences_per_step", "3 ranks"},
-    {"muon_head", R"({"optimizer": {"lm_head": {"type": "muon"}}})", "/optimizer/lm_head/type", "hidden_matrices"},
-    {"separator", R"({"attention": {"document_separator": 60000}})", "/attention/document_separator", "vocabulary"},
-    {"merged_stacked", R"({"model": {"merged_qkv": true, "qkv_rows": "stacked"}})", "/model/qkv_rows", "choose one",
+    {"skip_layer",
+     R"({"model": {"attention_skip_layers": [12]}})",
+     Reason::kUnmet,
+     {"/model/attention_skip_layers", "/model/num_layers"},
+     "12"},
+    {"block",
+     R"({"attention": {"block_size": 100}})",
+     Reason::kUnmet,
+     {"/data/sequence_length", "/data/val_sequence_length", "/attention/block_size"},
+     "100"},
+    {"stop_after",
+     R"({"run": {"stop_after": 2000}})",
+     Reason::kUnmet,
+     {"/run/stop_after", "/schedule/num_steps", "/schedule/extension_steps"},
+     "1490"},
+    {"ranks", R"({"data": {"ranks": 3}})", Reason::kUnmet, {"/data/sequences_per_step", "/data/ranks"}, " 3 "},
+    {"muon_head",
+     R"({"optimizer": {"lm_head": {"type": "muon"}}})",
+     Reason::kUnmet,
+     {"/optimizer/lm_head/type"},
+     "hidden_matrices"},
+    {"separator",
+     R"({"attention": {"document_separator": 60000}})",
+     Reason::kUnmet,
+     {"/attention/document_separator", "/model/vocab_size"},
+     "60000"},
+    {"merged_stacked",
+     R"({"model": {"merged_qkv": true, "qkv_rows": "stacked"}})",
+     Reason::kExcluded,
+     {"/model/qkv_rows", "/model/merged_qkv"},
+     "merged_qkv",
      ErrorCode::kConflict},
-    {"tied_rows", R"({"model": {"tied_head": true}})", "/model/tied_head", "vocab_pad_embeddings",
+    {"tied_rows",
+     R"({"model": {"tied_head": true}})",
+     Reason::kExcluded,
+     {"/model/tied_head", "/model/vocab_pad_embeddings", "/model/vocab_pad_multiple"},
+     "vocab_pad_embeddings",
      ErrorCode::kConflict},
-    {"half_layers", R"({"attention": {"window": {"granularity": "token_block_clipped", "half_layers": [1]}}})",
-     "half_layers", "blocks", ErrorCode::kConflict},
+    {"half_layers",
+     R"({"attention": {"window": {"granularity": "token_block_clipped", "half_layers": [1]}}})",
+     Reason::kExcluded,
+     {"/attention/window/half_layers", "/attention/window/granularity"},
+     "",
+     ErrorCode::kConflict},
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, TrainConfigError, testing::ValuesIn(kBadConfigs),
                          [](const auto& case_info) { return std::string(case_info.param.name); });
 
 TEST(TrainConfig, ProcessesDivideRanksAndWithoutRaggedGroupsTheMatrices) {
-  EXPECT_NE(error_of(R"({"distributed": {"processes": 3}})").find("c.json: /distributed/processes: 8 ranks do not"),
-            std::string::npos);
+  const Refused uneven = refusal_with(R"({"distributed": {"processes": 3}})");
+  EXPECT_REFUSED_AS(uneven, ErrorCode::kInvalidArgument, Reason::kUnmet, "/distributed/processes");
+  EXPECT_EQ(uneven.pointers, (Fields{"/distributed/processes", "/data/ranks"}));
+  EXPECT_TRUE(uneven.names("8") && uneven.names("3")) << uneven.message;
   // Record 17: 44 square matrices (eleven layers of four) and 24 of the MLP.
-  EXPECT_EQ(error_of(R"({"distributed": {"processes": 8, "ragged_groups": false}})", ErrorCode::kConflict),
-            "c.json: /distributed/ragged_groups: false, but the 44 hidden matrices of 589824 elements do not divide "
-            "among 8 processes; set it to true or change /distributed/processes");
+  const Refused ragged = refusal_with(R"({"distributed": {"processes": 8, "ragged_groups": false}})");
+  EXPECT_REFUSED_AS(ragged, ErrorCode::kConflict, Reason::kExcluded, "/distributed/ragged_groups");
+  EXPECT_EQ(ragged.pointers, (Fields{"/distributed/ragged_groups", "/distributed/processes"}));
+  EXPECT_TRUE(ragged.names(" 44 ") && ragged.names(" 589824 ") && ragged.names(" 8 ")) << ragged.message;
   for (const char* possible : {R"({"distributed": {"processes": 4, "ragged_groups": false}})",
                                R"({"distributed": {"processes": 8, "ragged_groups": true}})",
                                R"({"distributed": {"processes": 1, "ragged_groups": false}})",
                                R"({"distributed": {"processes": 8, "ragged_groups": false, "muon": "all_reduce"}})",
                                R"({"distributed": {"processes": 8, "ragged_groups": false},
                                    "model": {"attention_skip_layers": []}})"}) {
-    EXPECT_EQ(error_of(possible), "(no error)") << possible;
+    EXPECT_FALSE(refusal_with(possible).is_refused) << possible;
   }
 }
 
 TEST(TrainConfig, GradientsWithOwnersNeedOneSumAStepAndNoNorm) {
-  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners"}})"), "(no error)");
-  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners", "muon": "all_reduce"}})", ErrorCode::kConflict),
-            "c.json: /distributed/gradient_sums: a matrix whose gradient one process has is gathered from it; set muon "
-            "to \"all_gather\"");
-  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners", "gradient_sync": "every_micro_step"}})",
-                     ErrorCode::kConflict),
-            "c.json: /distributed/gradient_sums: scattered sums are taken once a step; set gradient_sync to "
-            "\"last_micro_step\"");
-  EXPECT_EQ(error_of(R"({"distributed": {"gradient_sums": "owners"},
-                         "optimizer": {"gradient_clip": {"type": "global_norm"}}})",
-                     ErrorCode::kConflict),
-            "c.json: /distributed/gradient_sums: a norm needs every gradient, and each process has its own only; set "
-            "the clipping to \"none\"");
+  EXPECT_FALSE(refusal_with(R"({"distributed": {"gradient_sums": "owners"}})").is_refused);
+  const auto expect_excluded = [](const char* patch, const char* other, const char* remedy) {
+    const Refused refused = refusal_with(patch);
+    EXPECT_REFUSED_AS(refused, ErrorCode::kConflict, Reason::kExcluded, "/distributed/gradient_sums");
+    EXPECT_EQ(refused.pointers, (Fields{"/distributed/gradient_sums", other}));
+    EXPECT_TRUE(refused.names(remedy)) << refused.message;
+  };
+  expect_excluded(R"({"distributed": {"gradient_sums": "owners", "muon": "all_reduce"}})", "/distributed/muon",
+                  "\"all_gather\"");
+  expect_excluded(R"({"distributed": {"gradient_sums": "owners", "gradient_sync": "every_micro_step"}})",
+                  "/distributed/gradient_sync", "\"last_micro_step\"");
+  expect_excluded(R"({"distributed": {"gradient_sums": "owners"},
+                      "optimizer": {"gradient_clip": {"type": "global_norm"}}})",
+                  "/optimizer/gradient_clip/type", "\"none\"");
 }
 
 std::vector<std::string> pointers_of(const char* patch) {
-  try {
-    read_train_config(parse_json(patch, "c.json"), "c.json");
-  } catch (const LocatedError& error) {
-    return error.pointers();
-  } catch (const Error&) {  // not about a field
-  }
-  return {};
+  return refusal_with(patch).pointers;
 }
 
 TEST(TrainConfigPointers, AreTheFieldsThatTheErrorDependsOn) {

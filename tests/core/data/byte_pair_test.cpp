@@ -12,7 +12,6 @@
 
 namespace nanobench::core {
 namespace {
-using testing::contains_all;
 using testing::error_of;
 using testing::TestFolder;
 using testing::write_bytes;
@@ -155,9 +154,10 @@ TEST(Gpt2Pieces, LoseNoByteOfAnyText) {
 class VocabularyFiles : public ::testing::Test {
  protected:
   VocabularyFiles() { LearntVocabulary(kText, 5).write(folder_); }
-  void refused(const std::vector<std::string>& words) {
-    const std::string message = error_of(ErrorCode::kInvalidArgument, [&] { BytePairEncoder(folder_.path()); });
-    EXPECT_PRED2(contains_all, message, words);
+  void refused(const std::string& file, Reason reason, const std::vector<std::string>& data = {}) {
+    const Refused found = error_of(ErrorCode::kInvalidArgument, [&] { BytePairEncoder(folder_.path()); });
+    EXPECT_REFUSED(found, reason, (folder_ / file).string());
+    EXPECT_PRED2(testing::names_all, found, data);
   }
   TestFolder folder_;
 };
@@ -165,25 +165,25 @@ class VocabularyFiles : public ::testing::Test {
 TEST_F(VocabularyFiles, SayWhatIsWrongWithThem) {
   const std::string pairs = testing::read_bytes(folder_ / "vocab.bpe");
   write_bytes(folder_ / "vocab.bpe", pairs + "alone\n");
-  refused({"vocab.bpe", "line 7"});
+  refused("vocab.bpe", Reason::kMalformed, {" 7 "});
   write_bytes(folder_ / "vocab.bpe", pairs + "a b\n");
-  refused({"vocab.bpe", "line 7", "encoder.json"});
+  refused("vocab.bpe", Reason::kUnknownName, {" 7 ", "encoder.json"});
   write_bytes(folder_ / "vocab.bpe", pairs + pairs.substr(pairs.find('\n') + 1));
-  refused({"vocab.bpe", "line 7", "again"});
+  refused("vocab.bpe", Reason::kRepeated, {" 7 "});
   Json json = parse_json(testing::read_bytes(folder_ / "encoder.json"), "encoder");
   Json other = json;
   other.erase("a");
   write_bytes(folder_ / "encoder.json", other.dump());
-  refused({"encoder.json", "byte 97"});
+  refused("encoder.json", Reason::kIncomplete, {" 97;"});
   other = json;
   other["a"] = 65535;
   write_bytes(folder_ / "encoder.json", other.dump());
-  refused({"encoder.json", "65535"});
+  refused("encoder.json", Reason::kOutOfRange, {" 65535,"});
   other["a"] = json.at("b");
   write_bytes(folder_ / "encoder.json", other.dump());
-  refused({"encoder.json", "same number"});
+  refused("encoder.json", Reason::kSameValue, {"\"a\"", "\"b\""});
   write_bytes(folder_ / "encoder.json", "[]");
-  refused({"encoder.json"});
+  refused("encoder.json", Reason::kWrongType);
   std::filesystem::remove(folder_ / "encoder.json");
   error_of(ErrorCode::kNotFound, [&] { BytePairEncoder(folder_.path()); });
 }
@@ -197,9 +197,11 @@ class ChoiceLines : public VocabularyFiles {
     BytePairEncoder encoder(folder_.path());
     return read_choice_lines(folder_ / "val.jsonl", encoder, most);
   }
-  void refused_lines(const std::string& lines, const std::vector<std::string>& words) {
-    const std::string message = error_of(ErrorCode::kInvalidArgument, [&] { read(lines); });
-    EXPECT_PRED2(contains_all, message, words);
+  void refused_lines(const std::string& lines, Reason reason, const std::string& subject,
+                     const std::vector<std::string>& data = {}) {
+    const Refused found = error_of(ErrorCode::kInvalidArgument, [&] { read(lines); });
+    EXPECT_REFUSED(found, reason, subject);
+    EXPECT_PRED2(testing::names_all, found, data);
   }
   static constexpr const char* kLine =
       R"({"ind": 24, "ctx": "A man is sitting on a roof. he", "label": 3, "endings": ["a", "is b", "c", "off"]})";
@@ -218,15 +220,17 @@ TEST_F(ChoiceLines, BecomeTokensWithASpaceBeforeEachEnding) {
 }
 
 TEST_F(ChoiceLines, SayWhatIsWrongWithThem) {
-  refused_lines("", {"val.jsonl", "no items"});
-  refused_lines(std::string(kLine) + "\n{\n", {"line 2"});
-  refused_lines(R"({"ctx":"x","endings":["y","z"]})", {"line 1", "/label", "test set"});
-  refused_lines(R"({"ctx":"x","label":2,"endings":["y","z"]})", {"/label", "got 2"});
-  refused_lines(R"({"ctx":"x","label":"","endings":["y","z"]})", {"/label"});
-  refused_lines(R"({"ctx":"x","label":0,"endings":["y"]})", {"/endings", "got 1"});
-  refused_lines(R"({"ctx":7,"label":0,"endings":["y","z"]})", {"/ctx"});
-  refused_lines(R"({"label":0,"endings":["y","z"]})", {"line 1", "\"ctx\" is missing"});
-  refused_lines(R"({"ctx":")" + std::string(20000, 'x') + R"(","label":0,"endings":["y","z"]})", {"/ctx", "20000"});
+  const std::string file = (folder_ / "val.jsonl").string(), first = file + ": line 1", second = file + ": line 2";
+  refused_lines("", Reason::kEmpty, file);
+  refused_lines(std::string(kLine) + "\n{\n", Reason::kMalformed, second);
+  refused_lines(R"({"ctx":"x","endings":["y","z"]})", Reason::kMissingKey, "/label", {first});
+  refused_lines(R"({"ctx":"x","label":2,"endings":["y","z"]})", Reason::kOutOfRange, "/label", {" 2"});
+  refused_lines(R"({"ctx":"x","label":"","endings":["y","z"]})", Reason::kOutOfRange, "/label");
+  refused_lines(R"({"ctx":"x","label":0,"endings":["y"]})", Reason::kTooMany, "/endings", {" 1"});
+  refused_lines(R"({"ctx":7,"label":0,"endings":["y","z"]})", Reason::kWrongType, "/ctx");
+  refused_lines(R"({"label":0,"endings":["y","z"]})", Reason::kMissingKey, "/ctx", {first});
+  refused_lines(R"({"ctx":")" + std::string(20000, 'x') + R"(","label":0,"endings":["y","z"]})", Reason::kTooLarge,
+                "/ctx", {" 20000 "});
 }
 
 }  // namespace

@@ -46,10 +46,10 @@ TEST(DataCache, TextIsFoundByContentNotByPlace) {
 
 TEST(DataCache, MissingTextIsReportedAndNothingIsMade) {
   const TestFolder folder;
-  const std::string message = testing::error_of(ErrorCode::kNotFound, [&] {
+  const Refused refused = testing::error_of(ErrorCode::kNotFound, [&] {
     ensure_text({folder / "none.txt"}, DocumentRule::kAutomatic, 0.1, folder / "cache");
   });
-  EXPECT_PRED2(testing::contains, message, "does not exist");
+  EXPECT_REFUSED(refused, Reason::kMissingFile, (folder / "none.txt").string());
   EXPECT_FALSE(std::filesystem::exists(folder / "cache"));
 }
 

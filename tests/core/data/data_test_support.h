@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/data/token_shard.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/golden/golden_data.h"
 
 namespace nanobench::core::testing {
@@ -62,29 +63,26 @@ inline std::vector<std::uint16_t> tokens_in(const std::filesystem::path& file) {
   return {shard.tokens().begin(), shard.tokens().end()};
 }
 
-/// For EXPECT_PRED2, which prints both.
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+/// For EXPECT_PRED2, which prints both: whether the message has each of the names and numbers.
+inline bool names_all(const Refused& refused, const std::vector<std::string>& data) {
+  return std::all_of(data.begin(), data.end(), [&](const std::string& datum) { return refused.names(datum); });
 }
 
-inline bool contains_all(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) {
-    if (!contains(text, part)) return false;
-  }
-  return true;
-}
-
-/// Calls `action`, expects an Error with this code and returns its message.
+/// Calls `action` and expects an Error with this code.
 template <class Action>
-std::string error_of(ErrorCode code, Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_STREQ(to_string(error.code()), to_string(code)) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an Error " << to_string(code);
-  return "";
+Refused error_of(ErrorCode code, Action&& action) {
+  const Refused refused = refusal_of(action);
+  EXPECT_TRUE(refused.is_refused) << "expected an Error " << to_string(code);
+  EXPECT_STREQ(to_string(refused.code), to_string(code)) << refused.message;
+  return refused;
 }
+
+/// A Refused has the reason and the subject, and its message has each of the names and numbers.
+#define EXPECT_REFUSED_WITH(refused, reason, subject, ...)                                                \
+  do {                                                                                                    \
+    const ::nanobench::core::Refused found_ = (refused);                                                  \
+    EXPECT_REFUSED(found_, reason, subject);                                                              \
+    EXPECT_PRED2(::nanobench::core::testing::names_all, found_, (std::vector<std::string>{__VA_ARGS__})); \
+  } while (false)
 
 }  // namespace nanobench::core::testing

@@ -23,18 +23,19 @@ TEST(Vocabulary, ALineIsATokenAsTiktokenHasIt) {
 
 TEST(Vocabulary, WhatIsNoneIsRefusedWithItsLine) {
   const TestFolder folder;
-  const auto message = [&](const std::string& text) {
+  const auto refused = [&](const std::string& text) {
     write_bytes(folder / "vocab", text);
     return error_of(ErrorCode::kInvalidArgument, [&] { read_vocabulary(folder / "vocab"); });
   };
-  EXPECT_PRED2(contains, message(""), "has no tokens");
-  EXPECT_PRED2(contains, message("IQ== 0\n\n"), "line 2 is not");
+  EXPECT_REFUSED(refused(""), Reason::kEmpty, (folder / "vocab").string());
+  EXPECT_REFUSED(refused("IQ== 0\n\n"), Reason::kMalformed, "2");
   for (const char* line : {"IQ==", "IQ== x", "IQ== 1 ", "IQ== -1", " 1", "!! 1", "IQ== 99999999999999999999"})
-    EXPECT_PRED2(contains, message(line), "line 1 is not");
-  EXPECT_PRED2(contains, message("IQ== 65536"), "expected at most 65535");
-  EXPECT_PRED2(contains, message("IQ== 1\nIg== 1"), "line 2 has token 1 again");
-  EXPECT_PRED2(contains, message("IQ== 1\nIg== 3\nIQ== 7"), "tokens 1 and 7 have the same bytes");
-  EXPECT_PRED2(contains, error_of(ErrorCode::kNotFound, [&] { read_vocabulary(folder / "none"); }), "none");
+    EXPECT_REFUSED(refused(line), Reason::kMalformed, "1") << line;
+  EXPECT_REFUSED_WITH(refused("IQ== 65536"), Reason::kOutOfRange, "1", "65536", "65535");
+  EXPECT_REFUSED_WITH(refused("IQ== 1\nIg== 1"), Reason::kRepeated, "2", "vocab: ", " 2 ", " 1 ");
+  EXPECT_REFUSED_WITH(refused("IQ== 1\nIg== 3\nIQ== 7"), Reason::kSameValue, "7", " 1 ", " 7 ");
+  EXPECT_REFUSED(error_of(ErrorCode::kNotFound, [&] { read_vocabulary(folder / "none"); }), Reason::kMissingFile,
+                 (folder / "none").string());
 }
 
 TEST(LongestPrefixes, AreProperAndTheLongest) {

@@ -11,6 +11,7 @@ namespace {
 TEST(Nvml, TellsWhatTheDriverTells) {
   const FakeDriver driver;
   const GpuList list = list_gpus();
+  EXPECT_EQ(list.trouble, GpuTrouble::kNone) << list.problem;
   EXPECT_EQ(list.problem, "");
   ASSERT_EQ(list.devices.size(), 2U);
   const GpuFacts facts = list.devices[1].facts();
@@ -83,6 +84,7 @@ TEST(Nvml, OfAnOldDriverIsReadAsFarAsItGoes) {
   EXPECT_EQ(state.processes->at(0).used_bytes, 500);
   const GpuLookup lookup = find_gpu("GPU-00000000-0000-0000-0000-000000000001");
   EXPECT_FALSE(lookup.device);
+  EXPECT_EQ(lookup.trouble, GpuTrouble::kNoSuchName) << lookup.problem;
   EXPECT_NE(lookup.problem.find("GPU-00000000"), std::string::npos) << lookup.problem;
 }
 
@@ -111,7 +113,8 @@ TEST(Nvml, GpusAreFoundByEveryName) {
   EXPECT_FALSE(find_gpu("2").device);
   const GpuLookup lookup = find_gpu("GPU-x");
   EXPECT_FALSE(lookup.device);
-  EXPECT_EQ(lookup.problem, "GPU GPU-x: Not Found");
+  EXPECT_EQ(lookup.trouble, GpuTrouble::kNotFound) << lookup.problem;
+  EXPECT_TRUE(lookup.problem.ends_with("GPU-x: Not Found")) << "the driver's words: " << lookup.problem;
 }
 
 TEST(Nvml, WithoutItThereIsAReason) {
@@ -119,22 +122,27 @@ TEST(Nvml, WithoutItThereIsAReason) {
     FakeDriver driver;
     setenv("NANOBENCH_NVML", "/no/such/library.so", 1);
     EXPECT_TRUE(list_gpus().devices.empty());
+    EXPECT_EQ(list_gpus().trouble, GpuTrouble::kNoLibrary);
+    EXPECT_EQ(find_gpu("0").trouble, GpuTrouble::kNoLibrary);
     EXPECT_NE(list_gpus().problem.find("/no/such/library.so"), std::string::npos) << list_gpus().problem;
     EXPECT_NE(find_gpu("0").problem.find("/no/such/library.so"), std::string::npos);
     setenv("NANOBENCH_NVML", "libm.so.6", 1);
-    EXPECT_EQ(list_gpus().problem, "libm.so.6 lacks the functions of NVML");
+    EXPECT_EQ(list_gpus().trouble, GpuTrouble::kNoFunctions);
+    EXPECT_NE(list_gpus().problem.find("libm.so.6"), std::string::npos) << list_gpus().problem;
   }
   FakeDriver driver;
   driver.set("init", "9");
-  EXPECT_EQ(list_gpus().problem, "NVML does not start: Driver Not Loaded");
+  EXPECT_EQ(list_gpus().trouble, GpuTrouble::kNotStarted);
+  EXPECT_TRUE(list_gpus().problem.ends_with(": Driver Not Loaded")) << "the driver's words: " << list_gpus().problem;
   driver.set("init", "0");
   driver.set("gpus", "0");
-  EXPECT_EQ(list_gpus().problem, "the NVIDIA driver sees no GPU");
+  EXPECT_EQ(list_gpus().trouble, GpuTrouble::kNoGpu) << list_gpus().problem;
   driver.set("gpus", "2");
   driver.set("gpu.0.handle.error", "15");
   const GpuList list = list_gpus();
   EXPECT_EQ(list.devices.size(), 1U) << "the other one works";
-  EXPECT_EQ(list.problem, "GPU 0 does not answer: GPU is lost");
+  EXPECT_EQ(list.trouble, GpuTrouble::kNoAnswer);
+  EXPECT_TRUE(list.problem.find("GPU 0 ") == 0 && list.problem.ends_with(": GPU is lost")) << list.problem;
 }
 
 TEST(GpuReport, EnvironmentHasWhatIsKnown) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::core {
 namespace {
@@ -18,14 +19,10 @@ RunSpec sample_spec() {
   return spec;
 }
 
-std::string error_of(const Json& json, ErrorCode code) {
-  try {
-    read_run_spec(json, "run.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "(no error)";
+Refused spec_refusal(const Json& json) {
+  const Refused refused = refusal_of([&] { read_run_spec(json, "run.json"); });
+  EXPECT_EQ(refused.message.rfind("run.json", 0), 0U) << refused.message;
+  return refused;
 }
 
 TEST(RunSpec, RoundTrips) {
@@ -58,13 +55,14 @@ TEST(RunSpec, MetricsThatAreAskedFor) {
   EXPECT_FALSE(to_json(sample_spec()).contains("metrics")) << "an older engine runs what asks for none";
   Json json = to_json(spec);
   json["metrics"] = {"helth"};
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("health"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kUnknownName, "/metrics");
+  EXPECT_TRUE(spec_refusal(json).names("\"health\"")) << spec_refusal(json).message;
   json = to_json(spec);
   json["health_every"] = 0;
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/health_every"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kOutOfRange, "/health_every");
   json = to_json(spec);
   json.erase("metrics");
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/health_every"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kInactive, "/health_every");
 }
 
 TEST(RunSpec, OptionalFieldsMayBeAbsent) {
@@ -87,33 +85,33 @@ TEST(RunSpec, MetricsAreWrittenOnlyWhereTheyAreAskedFor) {
   EXPECT_EQ(json.at("metrics"), Json({"loss_at_position", "loss_by_token_frequency"}));
   EXPECT_EQ(read_run_spec(json, "run.json").metrics, spec.metrics);
   json["metrics"] = {"loss_at_positio"};
-  const std::string message = error_of(json, ErrorCode::kInvalidArgument);
-  EXPECT_NE(message.find("/metrics"), std::string::npos) << message;
-  EXPECT_NE(message.find("\"loss_at_position\""), std::string::npos) << message;
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kUnknownName, "/metrics");
+  EXPECT_TRUE(spec_refusal(json).names("\"loss_at_position\"")) << spec_refusal(json).message;
 }
 
 TEST(RunSpec, OtherProtocolVersionIsRefused) {
   Json json = to_json(sample_spec());
   json["protocol"] = kProtocolVersion + 1;
-  EXPECT_NE(error_of(json, ErrorCode::kUnavailable).find("/protocol"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kUnavailable, Reason::kOtherVersion, "/protocol");
 }
 
 TEST(RunSpec, ErrorsNameThePlace) {
   Json json = to_json(sample_spec());
   json["dtype"] = "float16";
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("run.json: /dtype"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kUnknownName, "/dtype");
   json = to_json(sample_spec());
   json["kernels"] = "quick";
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("run.json: /kernels"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kUnknownName, "/kernels");
   json = to_json(sample_spec());
   json["trainshards"] = Json::array();
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("train_shards"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kUnknownKey, "/trainshards");
+  EXPECT_TRUE(spec_refusal(json).names("\"train_shards\"")) << spec_refusal(json).message;
   json = to_json(sample_spec());
   json["config"]["model"]["num_layers"] = -1;
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/model/num_layers"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kOutOfRange, "/model/num_layers");
   json = to_json(sample_spec());
   json["seed"] = -1;
-  EXPECT_NE(error_of(json, ErrorCode::kInvalidArgument).find("/seed"), std::string::npos);
+  EXPECT_REFUSED_AS(spec_refusal(json), ErrorCode::kInvalidArgument, Reason::kOutOfRange, "/seed");
 }
 
 TEST(RunSpec, NamesItsEvaluations) {
@@ -130,10 +128,10 @@ TEST(RunSpec, NamesItsEvaluations) {
   EXPECT_TRUE(read.only_evaluates);
   Json twice = json;
   twice["evaluations"][1]["name"] = "a";
-  EXPECT_THROW(read_run_spec(twice, "r.json"), Error);
+  EXPECT_REFUSAL(read_run_spec(twice, "r.json"), Reason::kRepeated, "/1/name");
   Json without = json;
   without.erase("init_file");
-  EXPECT_THROW(read_run_spec(without, "r.json"), Error) << "nothing to evaluate";
+  EXPECT_REFUSAL(read_run_spec(without, "r.json"), Reason::kUnmet, "/only_evaluates") << "nothing to evaluate";
 }
 
 }  // namespace
