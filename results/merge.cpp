@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "core/base/atomic_write.h"
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/checksums.h"
 #include "results/open_file.h"
 #include "results/schema.h"
@@ -32,9 +33,10 @@ std::optional<std::string> first_changed_place(Database& database) {
 
 void refuse_changed_rows(Database& database) {
   if (const std::optional<std::string> place = first_changed_place(database)) {
-    throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " was changed after it was written (" +
-                                          *place +
-                                          "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+    throw core::Refusal(ErrorCode::kDataLoss, core::Reason::kChanged,
+                        "database " + database.file().string() + " was changed after it was written (" + *place +
+                            "), so nothing of it was merged; `nanobench db check` lists what is wrong",
+                        *place);
   }
 }
 
@@ -44,16 +46,21 @@ int check_source(const std::filesystem::path& from) {
   Database database(from, read_only_uri(from), SQLITE_OPEN_READONLY);
   const std::string file = "database " + from.string();
   const int version = check_identity(database, kSchemaVersion);
-  if (version == 0) throw Error(ErrorCode::kInvalidArgument, file + " is empty; there is nothing to merge");
+  if (version == 0)
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kEmpty,
+                        file + " is empty; there is nothing to merge", from.string());
   check_structure(database, version);
   if (const std::string answer = database.text_of("PRAGMA quick_check(1)"); answer != "ok") {
-    throw Error(ErrorCode::kDataLoss, file + " is damaged (" + answer +
-                                          "), so nothing of it was merged; `nanobench db check` lists what is wrong");
+    throw core::Refusal(
+        ErrorCode::kDataLoss, core::Reason::kDamaged,
+        file + " is damaged (" + answer + "), so nothing of it was merged; `nanobench db check` lists what is wrong",
+        from.string());
   }
   if (!database.text_of("PRAGMA foreign_key_check").empty()) {
-    throw Error(ErrorCode::kDataLoss, file +
-                                          " has rows that point to nothing, so nothing of it was merged; `nanobench "
-                                          "db check` lists them");
+    throw core::Refusal(
+        ErrorCode::kDataLoss, core::Reason::kDangling,
+        file + " has rows that point to nothing, so nothing of it was merged; `nanobench db check` lists them",
+        from.string());
   }
   if (version == kSchemaVersion) refuse_changed_rows(database);
   return version;
@@ -340,8 +347,8 @@ class Merge {
 MergeResult merge_store(const std::filesystem::path& into, const std::filesystem::path& from) {
   std::error_code ignored;
   if (std::filesystem::equivalent(into, from, ignored)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                from.string() + " is the database to merge into; name the others after it");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kSameFile,
+                        from.string() + " is the database to merge into; name the others after it", from.string());
   }
   if (check_source(from) == kSchemaVersion) return Merge(into, from, from).run();
   const core::TemporaryFolder folder("merge");
@@ -366,7 +373,8 @@ void copy_plan(const std::filesystem::path& into, const std::filesystem::path& f
 void make_movable(const std::filesystem::path& file) {
   const std::unique_ptr<Database> database = open_for_writing(file);
   if (database->text_of("PRAGMA journal_mode = DELETE") != "delete") {
-    throw Error(ErrorCode::kIo, "database " + file.string() + " is in use, so it cannot be moved");
+    throw core::Refusal(ErrorCode::kIo, core::Reason::kInUse,
+                        "database " + file.string() + " is in use, so it cannot be moved", file.string());
   }
 }
 

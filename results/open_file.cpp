@@ -6,8 +6,9 @@
 #include <string_view>
 #include <thread>
 
-#include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/schema.h"
 
 namespace nanobench::results {
@@ -23,13 +24,16 @@ void make_folder(const std::filesystem::path& file) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    throw Error(ErrorCode::kIo, "cannot make the folder " + folder.string() + " for the database: " + error.message() +
-                                    "; name another file with --db");
+    throw core::Refusal(ErrorCode::kIo, core::Reason::kSystem,
+                        "cannot make the folder " + folder.string() + " for the database: " + error.message() +
+                            "; name another file with --db",
+                        folder.string());
   }
   if (eaccess(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorCode::kIo, "the folder " + folder.string() +
-                                    " cannot be written, so the database cannot be kept there; name another file with "
-                                    "--db");
+    throw core::Refusal(ErrorCode::kIo, core::Reason::kReadOnly,
+                        "the folder " + folder.string() +
+                            " cannot be written, so the database cannot be kept there; name another file with --db",
+                        folder.string());
   }
 }
 
@@ -73,10 +77,11 @@ std::string begin_of(const std::filesystem::path& file) {
 void check_version(Database& database) {
   const int version = check_identity(database, kSchemaVersion);
   if (version == kSchemaVersion) return check_structure(database, version);
-  throw Error(ErrorCode::kUnavailable, "database " + database.file().string() +
-                                           " is empty or of an older version (schema " + std::to_string(version) +
-                                           ", this build reads " + std::to_string(kSchemaVersion) +
-                                           "); `nanobench run` or `nanobench db vacuum` brings it up to date");
+  throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kOlderVersion,
+                      "database " + database.file().string() + " is empty or of an older version (schema " +
+                          std::to_string(version) + ", this build reads " + std::to_string(kSchemaVersion) +
+                          "); `nanobench run` or `nanobench db vacuum` brings it up to date",
+                      database.file().string());
 }
 
 }  // namespace
@@ -89,20 +94,26 @@ bool is_database(const std::filesystem::path& file) {
 void check_file(const std::filesystem::path& file, OpenMode mode) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored))
-    throw Error(ErrorCode::kIo, "database " + file.string() + " is a folder; name a file with --db");
+    throw core::Refusal(ErrorCode::kIo, core::Reason::kNotAFile,
+                        "database " + file.string() + " is a folder; name a file with --db", file.string());
   if (!std::filesystem::exists(file, ignored)) {
     if (mode == OpenMode::kReadOnly) {
-      throw Error(ErrorCode::kNotFound,
-                  "database " + file.string() + " does not exist; run a suite first, or name another file with --db");
+      throw core::Refusal(
+          ErrorCode::kNotFound, core::Reason::kMissingFile,
+          "database " + file.string() + " does not exist; run a suite first, or name another file with --db",
+          file.string());
     }
     return;
   }
   if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(ErrorCode::kIo, "database " + file.string() + " is a device or a pipe; name a file with --db");
+    throw core::Refusal(ErrorCode::kIo, core::Reason::kNotAFile,
+                        "database " + file.string() + " is a device or a pipe; name a file with --db", file.string());
   if (const std::string begin = begin_of(file); !begin.empty() && begin != kMark) {
-    throw Error(ErrorCode::kDataLoss, "database " + file.string() +
-                                          " is not an SQLite file, or its beginning is damaged; move it away, or name "
-                                          "another file with --db");
+    throw core::Refusal(
+        ErrorCode::kDataLoss, core::Reason::kOtherFormat,
+        "database " + file.string() +
+            " is not an SQLite file, or its beginning is damaged; move it away, or name another file with --db",
+        file.string());
   }
 }
 

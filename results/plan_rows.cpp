@@ -3,8 +3,9 @@
 #include <chrono>
 #include <thread>
 
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "results/checksums.h"
 #include "results/provenance.h"
@@ -24,9 +25,10 @@ Json parsed(const std::string& text) {
 template <class Enum>
 Enum known(const std::string& text, const char* what) {
   if (const std::optional<Enum> value = enum_value<Enum>(text)) return *value;
-  throw core::Error(core::ErrorCode::kUnavailable, "a stored plan has the " + std::string(what) + " \"" + text +
-                                                       "\", and this version knows only " + listed(enum_names<Enum>()) +
-                                                       "; use the version that stored it, or a newer one");
+  throw core::Refusal(core::ErrorCode::kUnavailable, core::Reason::kUnknownName,
+                      "a stored plan has the " + std::string(what) + " \"" + text + "\", and this version knows only " +
+                          listed(enum_names<Enum>()) + "; use the version that stored it, or a newer one",
+                      text);
 }
 
 Json to_json(const ContrastFactor& factor) {
@@ -288,9 +290,11 @@ PlanRecord read_plan_row(Database& database, const Statement& row) {
   PlanRecord plan;
   plan.id = row.integer(0);
   const auto refuse = [&](const std::string& why) {
-    throw core::Error(core::ErrorCode::kDataLoss, "database " + database.file().string() + ": plan " +
-                                                      std::to_string(plan.id) + " is not as nanobench wrote it (" +
-                                                      why + "); `nanobench db check` lists what is wrong");
+    const std::string id = std::to_string(plan.id);
+    throw core::Refusal(core::ErrorCode::kDataLoss, core::Reason::kDamaged,
+                        "database " + database.file().string() + ": plan " + id + " is not as nanobench wrote it (" +
+                            why + "); `nanobench db check` lists what is wrong",
+                        id);
   };
   PlanRowReader reader{.row = row, .next = 1};
   try {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/protocol/operation_spec.h"
 #include "results/checksums.h"
 #include "results/identity.h"
@@ -372,23 +373,27 @@ int check_identity(Database& database, int known_version) {
   const std::int64_t version = database.integer_of("PRAGMA user_version");
   const std::int64_t tables = database.integer_of("SELECT count(*) FROM sqlite_master");
   database.execute("RELEASE identity");
-  const std::string file = "database " + database.file().string();
+  const std::string path = database.file().string(), file = "database " + path;
   if (mark == 0 && version == 0 && tables == 0) return 0;
   if (mark != kApplicationId) {
-    throw Error(ErrorCode::kConflict,
-                file + " belongs to another program (it has " + std::to_string(tables) +
-                    " tables or indexes and not nanobench's application id); name another file with --db");
+    throw core::Refusal(ErrorCode::kConflict, core::Reason::kForeignOwner,
+                        file + " belongs to another program (it has " + std::to_string(tables) +
+                            " tables or indexes and not nanobench's application id); name another file with --db",
+                        path);
   }
   if (version > known_version) {
-    throw Error(ErrorCode::kUnavailable, file + " was written by a newer nanobench (schema " + std::to_string(version) +
-                                             ", this build knows " + std::to_string(known_version) +
-                                             "); update nanobench, or name another file with --db");
+    throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kNewerVersion,
+                        file + " was written by a newer nanobench (schema " + std::to_string(version) +
+                            ", this build knows " + std::to_string(known_version) +
+                            "); update nanobench, or name another file with --db",
+                        path);
   }
   if (version < kOldestSchema) {
-    throw Error(ErrorCode::kUnavailable, file + " is of schema " + std::to_string(version) +
-                                             ", which no release of nanobench has written, and this build reads " +
-                                             std::to_string(kOldestSchema) +
-                                             " and later; name another file with --db, and measure anew");
+    throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kOlderVersion,
+                        file + " is of schema " + std::to_string(version) +
+                            ", which no release of nanobench has written, and this build reads " +
+                            std::to_string(kOldestSchema) + " and later; name another file with --db, and measure anew",
+                        path);
   }
   return static_cast<int>(version);
 }
@@ -463,8 +468,10 @@ void check_structure(Database& database, int version) {
   const auto& [expected, definitions] = expected_structure(version);
   const std::set<std::string> actual = structure_of(database);
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::kDataLoss, "database " + database.file().string() + " is not as nanobench makes it: " +
-                                          what + "; use another copy, or name another file with --db");
+    throw core::Refusal(ErrorCode::kDataLoss, core::Reason::kOtherFormat,
+                        "database " + database.file().string() + " is not as nanobench makes it: " + what +
+                            "; use another copy, or name another file with --db",
+                        database.file().string());
   };
   for (const std::string& line : actual) {
     if (!expected.contains(line)) refuse("it has the " + line);

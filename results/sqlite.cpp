@@ -7,7 +7,8 @@
 #include <random>
 #include <thread>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/process/resource_limits.h"
 
 namespace nanobench::results {
@@ -15,6 +16,7 @@ namespace {
 
 using core::Error;
 using core::ErrorCode;
+using core::Reason;
 
 constexpr int kMaxTurns = 10;  // each as long as the patience, while other processes write
 constexpr std::size_t kMaxKeptStatements = 64;
@@ -32,32 +34,42 @@ void sleep_for_random_ms(int least, int most) {
 
 struct Explanation {
   ErrorCode code;
+  Reason reason;
   std::string text;
 };
 
 Explanation explain(int code) {
   switch (code & 0xff) {
-    case SQLITE_FULL: return {ErrorCode::kIo, "the disk is full; free some space and run the same command again"};
+    case SQLITE_FULL:
+      return {ErrorCode::kIo, Reason::kDiskFull, "the disk is full; free some space and run the same command again"};
     case SQLITE_READONLY:
-    case SQLITE_PERM: return {ErrorCode::kIo, "it cannot be written; check the permissions of the file and its folder"};
+    case SQLITE_PERM:
+      return {ErrorCode::kIo, Reason::kReadOnly,
+              "it cannot be written; check the permissions of the file and its folder"};
     case SQLITE_CANTOPEN:
-      return {ErrorCode::kIo, "it cannot be opened; check the path and the permissions of the file and its folder"};
+      return {ErrorCode::kIo, Reason::kUnreadable,
+              "it cannot be opened; check the path and the permissions of the file and its folder"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {ErrorCode::kIo, "another process has held it locked all the time; stop that process or try again later"};
+      return {ErrorCode::kIo, Reason::kInUse,
+              "another process has held it locked all the time; stop that process or try again later"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {ErrorCode::kDataLoss,
+      return {ErrorCode::kDataLoss, Reason::kDamaged,
               "the file is damaged or not a database; move it away, or restore a copy, and run again"};
     case SQLITE_INTERRUPT:
-      return {ErrorCode::kDataLoss,
+      return {ErrorCode::kDataLoss, Reason::kEndless,
               "reading it takes far more work than a file of its size needs, so it is damaged or made to do harm"};
-    case SQLITE_TOOBIG: return {ErrorCode::kDataLoss, "it has a value that is larger than any nanobench writes"};
-    case SQLITE_CONSTRAINT: return {ErrorCode::kConflict, "what is stored there is never overwritten"};
+    case SQLITE_TOOBIG:
+      return {ErrorCode::kDataLoss, Reason::kTooLarge, "it has a value that is larger than any nanobench writes"};
+    case SQLITE_CONSTRAINT:
+      return {ErrorCode::kConflict, Reason::kRepeated, "what is stored there is never overwritten"};
     case SQLITE_IOERR:
-      return {ErrorCode::kIo, "the file system reports an error; check the disk and run the same command again"};
-    case SQLITE_NOMEM: return {ErrorCode::kIo, "there is no memory left; close other programs and run again"};
-    default: return {ErrorCode::kInternal, "this is a bug"};
+      return {ErrorCode::kIo, Reason::kSystem,
+              "the file system reports an error; check the disk and run the same command again"};
+    case SQLITE_NOMEM:
+      return {ErrorCode::kIo, Reason::kNoMemory, "there is no memory left; close other programs and run again"};
+    default: return {ErrorCode::kInternal, Reason::kNone, "this is a bug"};
   }
 }
 
@@ -152,11 +164,13 @@ void Database::rescue() {
       continue;
     }
     remove_own_log();
-    throw Error(ErrorCode::kIncomplete, gone + "; all that was stored is in " + to.string() +
-                                            ", which `nanobench db "
-                                            "merge` puts into another");
+    throw core::Refusal(
+        ErrorCode::kIncomplete, Reason::kMoved,
+        gone + "; all that was stored is in " + to.string() + ", which `nanobench db merge` puts into another",
+        to.string());
   }
-  throw Error(ErrorCode::kIncomplete, gone + ", and what was stored could not be saved: " + why);
+  throw core::Refusal(ErrorCode::kIncomplete, Reason::kMoved,
+                      gone + ", and what was stored could not be saved: " + why);
 }
 
 /// SQLite finds a log by its name, and would apply this one to the file that has taken the database's place. A log of
@@ -193,13 +207,16 @@ void Database::fail(int code, const std::string& doing) const {
   const bool is_last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
   const bool is_too_large = (code & 0xff) == SQLITE_IOERR && is_at_size_limit(file_);
   if (is_too_large) {
-    throw Error(ErrorCode::kIo, "database " + file_.string() +
-                                    " has grown to the largest file that is allowed here; raise that limit (ulimit -f) "
-                                    "and run the same command again");
+    throw core::Refusal(ErrorCode::kIo, Reason::kSizeLimit,
+                        "database " + file_.string() +
+                            " has grown to the largest file that is allowed here; raise that limit (ulimit -f) "
+                            "and run the same command again",
+                        file_.string());
   }
   const std::string reason = is_last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   const std::string at = explanation.code == ErrorCode::kInternal ? " in `" + doing + "`" : "";
-  throw Error(explanation.code, "database " + file_.string() + ": " + reason + at + ": " + explanation.text);
+  throw core::Refusal(explanation.code, explanation.reason,
+                      "database " + file_.string() + ": " + reason + at + ": " + explanation.text, file_.string());
 }
 
 StatementHandle Database::take(std::string_view sql) {

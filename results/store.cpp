@@ -3,7 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/checksums.h"
 #include "results/open_file.h"
 #include "results/plan_rows.h"
@@ -79,8 +80,10 @@ PlanRecord Store::plan(std::int64_t id) const {
   Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
-    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no plan " + std::to_string(id) + "; " +
-                                          held_ids(*database_, "plan"));
+    throw core::Refusal(
+        ErrorCode::kNotFound, core::Reason::kNoPlan,
+        "database " + file_.string() + " has no plan " + std::to_string(id) + "; " + held_ids(*database_, "plan"),
+        std::to_string(id));
   }
   return read_plan_row(*database_, statement);
 }
@@ -153,10 +156,11 @@ std::vector<BaselineRecord> Store::baselines(const std::optional<std::string>& s
 
 VacuumResult Store::vacuum() {
   if (const std::optional<RunRecord> run = living_run()) {
-    throw Error(ErrorCode::kConflict, "database " + file_.string() + " is in use: process " +
-                                          std::to_string(run->owner.pid) + " on " + run->owner.host + " is running " +
-                                          run->cell + " (seed " + std::to_string(run->seed) +
-                                          "); try again when it has ended");
+    throw core::Refusal(ErrorCode::kConflict, core::Reason::kInUse,
+                        "database " + file_.string() + " is in use: process " + std::to_string(run->owner.pid) +
+                            " on " + run->owner.host + " is running " + run->cell + " (seed " +
+                            std::to_string(run->seed) + "); try again when it has ended",
+                        std::to_string(run->owner.pid));
   }
   VacuumResult result;
   result.bytes_before = bytes_of(file_);

@@ -1,8 +1,9 @@
 // Store: reading.
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/metric.h"
 #include "results/plan_rows.h"
 #include "results/run_columns.h"
@@ -63,8 +64,10 @@ RunRecord Store::run(std::int64_t id) const {
   Statement statement(*database_, "SELECT " + run_columns() + " FROM runs WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
-    throw Error(ErrorCode::kNotFound, "database " + file_.string() + " has no run " + std::to_string(id) + "; " +
-                                          held_ids(*database_, "run"));
+    throw core::Refusal(
+        ErrorCode::kNotFound, core::Reason::kNoRun,
+        "database " + file_.string() + " has no run " + std::to_string(id) + "; " + held_ids(*database_, "run"),
+        std::to_string(id));
   }
   RunRecord run = read_run_row(statement);
   add_engine_facts(run);

@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/checksums.h"
 #include "results/loaded_files.h"
 #include "results/metric.h"
@@ -241,8 +242,10 @@ RunClaim Store::claim_run(const NewRun& run, const Owner& owner, bool is_fresh, 
 void Store::answer_line(std::int64_t plan_id, std::int64_t position, std::int64_t run_id) {
   Transaction transaction(*database_);
   if (!answer_plan_line(*database_, plan_id, position, run_id)) {
-    throw Error(ErrorCode::kNotFound, "database " + file_.string() + ": plan " + std::to_string(plan_id) +
-                                          " has no line " + std::to_string(position));
+    throw core::Refusal(
+        ErrorCode::kNotFound, core::Reason::kNoLine,
+        "database " + file_.string() + ": plan " + std::to_string(plan_id) + " has no line " + std::to_string(position),
+        std::to_string(position));
   }
   transaction.commit();
 }
@@ -282,8 +285,10 @@ void Store::beat(std::int64_t run_id) {
   statement.bind(utc_now(), run_id);
   statement.execute();
   if (sqlite3_changes(database_->handle()) == 1) return;
-  throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
-                                        " is unknown or has ended already; a finished run never changes");
+  throw core::Refusal(ErrorCode::kConflict, core::Reason::kEnded,
+                      "database " + file_.string() + ": run " + std::to_string(run_id) +
+                          " is unknown or has ended already; a finished run never changes",
+                      std::to_string(run_id));
 }
 
 void Store::add_samples(std::int64_t run_id, const std::vector<NewSample>& samples) {
@@ -318,8 +323,10 @@ void Store::finish_run(std::int64_t run_id, const RunResult& result, const RunBa
   Transaction transaction(*database_);
   insert_batch(*database_, run_id, last);
   if (!write_result(*database_, run_id, result, utc_now())) {
-    throw Error(ErrorCode::kConflict, "database " + file_.string() + ": run " + std::to_string(run_id) +
-                                          " is unknown or has ended already; a finished run is never overwritten");
+    throw core::Refusal(ErrorCode::kConflict, core::Reason::kEnded,
+                        "database " + file_.string() + ": run " + std::to_string(run_id) +
+                            " is unknown or has ended already; a finished run is never overwritten",
+                        std::to_string(run_id));
   }
   if (result.outcome == core::RunOutcome::kCompleted) store_summary(*database_, run_id);
   transaction.commit();

@@ -37,8 +37,9 @@ AuditedRun run_in(const results::LogFile& file, const results::SpeedrunLog& log,
   return item;
 }
 
-void add_problems(AuditedRun& item, const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) item.problems.push_back({.kind = FlagKind::kLogProblem, .what = problem});
+void add_problems(AuditedRun& item, const std::vector<results::LogProblem>& problems) {
+  for (const results::LogProblem problem : problems)
+    item.problems.push_back({.kind = FlagKind::kLogProblem, .what = results::words_of(problem)});
 }
 
 void add_curve_digests(AuditedRun& item) {
@@ -211,7 +212,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
     add_problems(item, run.problems);
     item.validations = run.validations;
     item.final_validation = run.final_validation();
-    item.early_end = run.early_end();
+    if (const auto end = run.early_end()) item.early_end = results::words_of(*end);
     item.step_avg_ms = run.step_avg_ms;
     if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
     if (run.validations.size() >= kMinCurve) add_curve_digests(item);

@@ -6,9 +6,10 @@
 #include <set>
 #include <tuple>
 
-#include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::results {
@@ -122,9 +123,11 @@ LogFiles find_log_files(const std::vector<fs::path>& paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) {
-      throw Error(ErrorCode::kNotFound, path.string() + (error && error != std::errc::no_such_file_or_directory
-                                                             ? " cannot be looked at: " + error.message()
-                                                             : " does not exist; name a log file or a folder of logs"));
+      const bool is_refused = error && error != std::errc::no_such_file_or_directory;
+      throw core::Refusal(ErrorCode::kNotFound, is_refused ? core::Reason::kSystem : core::Reason::kMissingFile,
+                          path.string() + (is_refused ? " cannot be looked at: " + error.message()
+                                                      : " does not exist; name a log file or a folder of logs"),
+                          path.string());
     }
     if (fs::is_directory(status)) {
       walk(path, found);
@@ -149,6 +152,7 @@ LogReading read_log_file(const fs::path& file) {
   core::InputFile in;
   if (const auto problem = in.open(file, kLogLimit)) {
     reading.problem = problem->text;
+    reading.trouble = problem->trouble;
     return reading;
   }
   SpeedrunLogReader reader;
@@ -158,6 +162,7 @@ LogReading read_log_file(const fs::path& file) {
   } catch (const Error& error) {
     rethrow_internal(error);
     reading.problem = std::string("cannot be read to its end: ") + error.what();
+    reading.trouble = core::InputTrouble::kUnreadable;
     return reading;
   }
   reading.log = reader.finish();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/input_file.h"
 #include "results/import/speedrun_log.h"
 
 namespace nanobench::results {
@@ -37,10 +38,11 @@ LogFiles find_log_files(const std::vector<std::filesystem::path>& paths);
 /// Whether `path` begins with the parts of `folder`.
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-/// What one file holds, or why it could not be read: "is a named pipe, expected a file".
+/// What one file holds, or why it could not be read.
 struct LogReading {
   SpeedrunLog log;
-  std::optional<std::string> problem;
+  std::optional<std::string> problem;         ///< in words: "is a named pipe, expected a file"
+  std::optional<core::InputTrouble> trouble;  ///< of which kind; set where `problem` is
 };
 
 /// Reads a file a piece at a time: memory grows with the runs in it, not with its bytes.

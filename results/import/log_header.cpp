@@ -53,7 +53,7 @@ void count_gpu(SpeedrunLog& log, const std::string& name) {
     log.gpu = name;
   } else if (log.gpu != name && log.gpu != several) {
     log.gpu = several;
-    log.problems.emplace_back("the log names different GPUs");
+    log.problems.push_back(LogProblem::kDifferentGpus);
   }
   log.gpu_count = log.gpu_count.value_or(0) + 1;
 }

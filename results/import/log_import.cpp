@@ -6,8 +6,9 @@
 #include <set>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "results/metric.h"
 #include "results/provenance.h"
@@ -87,8 +88,10 @@ RunBatch batch_of(const LogFile& file, const SpeedrunLog& log, std::size_t index
   add_fact("log/cuda", log.cuda);
   add_fact("log/python", log.python);
   if (log.runs.size() > 1) add_fact("log/run_in_file", std::to_string(index + 1));
-  for (const std::string& problem : run.problems) batch.messages.push_back({RunMessageKind::kWarning, problem});
-  for (const std::string& problem : log.problems) batch.messages.push_back({RunMessageKind::kWarning, problem});
+  for (const std::string& problem : words_of(run.problems))
+    batch.messages.push_back({RunMessageKind::kWarning, problem});
+  for (const std::string& problem : words_of(log.problems))
+    batch.messages.push_back({RunMessageKind::kWarning, problem});
   return batch;
 }
 
@@ -99,10 +102,10 @@ RunResult result_of(const SpeedrunRun& run, const std::optional<LoggedValidation
   if (run.peak_allocated_mib) result.peak_bytes = static_cast<std::int64_t>(*run.peak_allocated_mib * 1024 * 1024);
   if (!last) {
     result.outcome = RunOutcome::kInterrupted;
-    const std::string where = run.early_end();
-    result.message = !where.empty()         ? "the log ends early: " + where
+    const std::optional<LogEnd> end = run.early_end();
+    result.message = end                    ? "the log ends early: " + words_of(*end)
                      : run.problems.empty() ? "the log ends early"
-                                            : "the log ends early: " + run.problems.front();
+                                            : "the log ends early: " + words_of(run.problems.front());
     return result;
   }
   const double loss = last->ema_loss.value_or(last->loss);
@@ -206,10 +209,12 @@ std::string LogImport::control_place() const {
     if (key.place.ends_with("/" + control_)) found.push_back(key.place);
   }
   if (found.size() == 1) return found.front();
-  throw core::Error(core::ErrorCode::kInvalidArgument,
-                    "--control " + control_ +
-                        (found.empty() ? " is none of the arms: " + joined(places) + core::suggestion(control_, places)
-                                       : " fits several arms: " + joined(found)));
+  throw core::Refusal(
+      core::ErrorCode::kInvalidArgument, found.empty() ? core::Reason::kUnknownName : core::Reason::kAmbiguous,
+      "--control " + control_ +
+          (found.empty() ? " is none of the arms: " + joined(places) + core::suggestion(control_, places)
+                         : " fits several arms: " + joined(found)),
+      control_);
 }
 
 /// Chooses the shortest names that distinguish the cells of one place.

@@ -11,10 +11,11 @@
 namespace nanobench::results {
 namespace {
 
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRuns = 10'000;  // per file: the public ones have up to 30
 
-void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
-  if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
+void add_once(std::vector<LogProblem>& problems, LogProblem problem) {
+  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
 }
 
 /// Collects the lines of the runs, one run after the other.
@@ -42,7 +43,7 @@ class RunReader {
                                : !run.steps.empty() && line.step < run.steps.back().step &&
                                      (line.step <= 1 || run.final_validation().has_value() || has_step(run, line.step));
     if (goes_back && log_.runs.size() < kMaxRuns) return log_.runs.emplace_back();
-    if (goes_back) add_once(log_.problems, "more than " + std::to_string(kMaxRuns) + " runs; the others are left out");
+    if (goes_back) add_once(log_.problems, LogProblem::kTooManyRuns);
     return log_.runs.back();
   }
 
@@ -55,7 +56,7 @@ class RunReader {
   void add_plan(SpeedrunRun& run, const SpeedrunLine& line) {
     if (!line.planned_steps) return;
     if (run.planned_steps && *run.planned_steps != *line.planned_steps)
-      add_once(run.problems, "the planned number of steps changes within the run");
+      add_once(run.problems, LogProblem::kPlanChanges);
     run.planned_steps = line.planned_steps;
     if (line.step_avg_ms) run.step_avg_ms = line.step_avg_ms;
   }
@@ -64,13 +65,13 @@ class RunReader {
     SpeedrunRun& run = run_of(line);
     add_plan(run, line);
     if (!line.loss) {
-      add_once(run.problems, "a validation line holds no number");
+      add_once(run.problems, LogProblem::kNoNumber);
       return;
     }
     if (!run.validations.empty() && run.validations.back().step == line.step) {
       const double known = run.validations.back().loss;
       if (known != *line.loss && !(std::isnan(known) && std::isnan(*line.loss)))
-        add_once(run.problems, "two different validation losses are given for one step; the first one counts");
+        add_once(run.problems, LogProblem::kTwoLosses);
       return;
     }
     if (!run.validations.empty() && line.step < run.validations.back().step) return;  // beyond kMaxRuns
@@ -83,7 +84,7 @@ class RunReader {
     add_plan(run, line);
     if (!line.loss && !line.clock_ms) return;
     if (!run.steps.empty() && line.step <= run.steps.back().step) {
-      if (line.step < run.steps.back().step) add_once(run.problems, "steps are out of order");
+      if (line.step < run.steps.back().step) add_once(run.problems, LogProblem::kUnordered);
       return;
     }
     run.steps.push_back({.step = line.step, .loss = line.loss, .clock_ms = line.clock_ms});
@@ -140,9 +141,7 @@ class BodyReader {
     is_dropping_ = false;
   }
 
-  void note_long_line() {
-    add_once(log_.problems, "a line is longer than " + std::to_string(kMaxLineBytes >> 20) + " MiB, which is left out");
-  }
+  void note_long_line() { add_once(log_.problems, LogProblem::kLongLine); }
 
   void take(std::string_view line, bool is_terminated) {
     if (line.empty()) return;
@@ -153,13 +152,11 @@ class BodyReader {
     const std::optional<SpeedrunLine> parsed = parse_speedrun_line(line);
     if (!parsed) return;
     if (!is_terminated && !parsed->is_whole) {
-      log_.problems.emplace_back("the file ends in the middle of a line, which is left out");
+      log_.problems.push_back(LogProblem::kCutLine);
       return;
     }
     runs_.add(*parsed);
   }
-
-  static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
   SpeedrunLog& log_;
   RunReader runs_;
@@ -169,12 +166,12 @@ class BodyReader {
 
 void check_run(SpeedrunRun& run) {
   if (run.validations.empty()) {
-    run.problems.emplace_back("no validation loss");
+    run.problems.push_back(LogProblem::kNoValidation);
     return;
   }
   const LoggedValidation& last = run.validations.back();
-  if (!std::isfinite(last.loss)) run.problems.emplace_back("the last validation loss is not finite");
-  if (!last.clock_ms) run.problems.emplace_back("no training time");
+  if (!std::isfinite(last.loss)) run.problems.push_back(LogProblem::kNotFinite);
+  if (!last.clock_ms) run.problems.push_back(LogProblem::kNoTime);
 }
 
 void add_notes(SpeedrunLog& log) {
@@ -204,10 +201,42 @@ std::optional<LoggedValidation> SpeedrunRun::validation_at(std::int64_t step) co
   return std::nullopt;
 }
 
-std::string SpeedrunRun::early_end() const {
-  if (validations.empty() || final_validation()) return "";
-  return "the last validation is at step " + std::to_string(validations.back().step) + " of " +
-         std::to_string(planned_steps.value_or(last_step()));
+std::optional<LogEnd> SpeedrunRun::early_end() const {
+  if (validations.empty() || final_validation()) return std::nullopt;
+  return LogEnd{.last_validation = validations.back().step, .last_step = planned_steps.value_or(last_step())};
+}
+
+std::string words_of(const LogEnd& end) {
+  return "the last validation is at step " + std::to_string(end.last_validation) + " of " +
+         std::to_string(end.last_step);
+}
+
+std::string words_of(LogProblem problem) {
+  switch (problem) {
+    case LogProblem::kTooManyRuns: return "more than " + std::to_string(kMaxRuns) + " runs; the others are left out";
+    case LogProblem::kPlanChanges: return "the planned number of steps changes within the run";
+    case LogProblem::kNoNumber: return "a validation line holds no number";
+    case LogProblem::kTwoLosses: return "two different validation losses are given for one step; the first one counts";
+    case LogProblem::kUnordered: return "steps are out of order";
+    case LogProblem::kLongLine:
+      return "a line is longer than " + std::to_string(kMaxLineBytes >> 20) + " MiB, which is left out";
+    case LogProblem::kCutLine: return "the file ends in the middle of a line, which is left out";
+    case LogProblem::kNoValidation: return "no validation loss";
+    case LogProblem::kNotFinite: return "the last validation loss is not finite";
+    case LogProblem::kNoTime: return "no training time";
+    case LogProblem::kNoStep: return "a script without any step";
+    case LogProblem::kCutScript: return "the file ends inside its script";
+    case LogProblem::kLongScript:
+      return "its script does not end within " + std::to_string(kMaxScriptBytes >> 20) + " MiB and is left out";
+    case LogProblem::kDifferentGpus: return "the log names different GPUs";
+  }
+  return "";
+}
+
+std::vector<std::string> words_of(const std::vector<LogProblem>& problems) {
+  std::vector<std::string> words;
+  for (const LogProblem problem : problems) words.push_back(words_of(problem));
+  return words;
 }
 
 std::string SpeedrunLog::hardware() const {
@@ -235,7 +264,7 @@ class SpeedrunLogReader::State {
     body_.finish();
     log_.digest = digest_.hex();
     for (SpeedrunRun& run : log_.runs) check_run(run);
-    if (log_.runs.empty() && !log_.script_digest.empty()) log_.problems.emplace_back("a script without any step");
+    if (log_.runs.empty() && !log_.script_digest.empty()) log_.problems.push_back(LogProblem::kNoStep);
     add_notes(log_);
     return std::move(log_);
   }
@@ -252,11 +281,10 @@ class SpeedrunLogReader::State {
       log_.script_bytes = python.size();
       log_.script_digest = core::digest_of(python);
       log_.script = identify_script(python);
-      if (!script->is_closed) log_.problems.emplace_back("the file ends inside its script");
+      if (!script->is_closed) log_.problems.push_back(LogProblem::kCutScript);
       begin = script->next;
     } else if (script) {
-      log_.problems.push_back("its script does not end within " + std::to_string(kMaxScriptBytes >> 20) +
-                              " MiB and is left out");
+      log_.problems.push_back(LogProblem::kLongScript);
     }
     body_.add(std::string_view(text).substr(begin));
   }

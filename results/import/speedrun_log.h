@@ -20,6 +20,40 @@ namespace nanobench::results {
 /// The scripts of the records have up to 110 KB.
 inline constexpr std::size_t kMaxScriptBytes = std::size_t{16} << 20;
 
+/// What is wrong with a log, or with one run of it.
+enum class LogProblem {
+  kTooManyRuns,   ///< the others are left out
+  kPlanChanges,   ///< the planned number of steps, within a run
+  kNoNumber,      ///< in a validation line
+  kTwoLosses,     ///< of one step; the first one counts
+  kUnordered,     ///< a run's steps
+  kLongLine,      ///< left out
+  kCutLine,       ///< the last line has no end, and is left out
+  kNoValidation,  ///< of a run
+  kNotFinite,     ///< a run's last validation loss
+  kNoTime,        ///< of a run
+  kNoStep,        ///< the file has a script only
+  kCutScript,     ///< the file ends inside of it
+  kLongScript,    ///< left out
+  kDifferentGpus,
+};
+
+/// In words, without a full stop.
+std::string words_of(LogProblem problem);
+std::vector<std::string> words_of(const std::vector<LogProblem>& problems);
+
+/// Where a log ends that has validations but not the final one. Whether it was cut or the run was meant to end there
+/// cannot be told from one log.
+struct LogEnd {
+  std::int64_t last_validation = 0;  ///< its step
+  std::int64_t last_step = 0;        ///< planned; without a plan the last one of the log
+
+  friend bool operator==(const LogEnd&, const LogEnd&) = default;
+};
+
+/// "the last validation is at step 5 of 9".
+std::string words_of(const LogEnd& end);
+
 struct LoggedValidation {
   std::int64_t step = 0;
   double loss = 0.0;               ///< may be NaN or infinite
@@ -41,7 +75,7 @@ struct SpeedrunRun {
   std::optional<double> step_avg_ms;          ///< the last one printed
   std::optional<double> peak_allocated_mib;   ///< on one GPU
   std::optional<double> peak_reserved_mib;
-  std::vector<std::string> problems;  ///< sentences
+  std::vector<LogProblem> problems;
 
   /// The last step that the log mentions; 0 if there is none.
   std::int64_t last_step() const;
@@ -50,9 +84,8 @@ struct SpeedrunRun {
   std::optional<LoggedValidation> final_validation() const;
   /// The validation at exactly this step; nullopt if there is none.
   std::optional<LoggedValidation> validation_at(std::int64_t step) const;
-  /// "the last validation is at step 5 of 9", if the log has validations but not the final one; else empty. Whether the
-  /// log was cut or the run was meant to end there cannot be told from one log.
-  std::string early_end() const;
+  /// Where the log ends before its final validation; nullopt if it has that, or none.
+  std::optional<LogEnd> early_end() const;
 };
 
 struct SpeedrunLog {
@@ -68,8 +101,8 @@ struct SpeedrunLog {
   std::string cuda;
   std::string python;
   std::vector<SpeedrunRun> runs;
-  std::vector<std::string> notes;     ///< about the format: "no script", "times in seconds", ...
-  std::vector<std::string> problems;  ///< problems of the file as a whole
+  std::vector<std::string> notes;    ///< about the format: "no script", "times in seconds", ...
+  std::vector<LogProblem> problems;  ///< of the file as a whole
 
   /// False for a file without any line or script of a trainer: a requirements.txt, a picture.
   bool is_log() const { return !runs.empty() || !script_digest.empty(); }

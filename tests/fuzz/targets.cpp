@@ -301,9 +301,11 @@ void run_text(std::string_view bytes) {
 // --- logs and stores ---
 
 std::string told_by(const results::SpeedrunLog& log) {
-  std::string text = log.digest + log.script_digest + log.hardware() + joined(log.problems) + joined(log.notes);
+  std::string text =
+      log.digest + log.script_digest + log.hardware() + joined(words_of(log.problems)) + joined(log.notes);
   for (const results::SpeedrunRun& run : log.runs) {
-    text += "\n" + std::to_string(run.last_step()) + " " + run.early_end() + joined(run.problems);
+    text += "\n" + std::to_string(run.last_step()) + " " + (run.early_end() ? words_of(*run.early_end()) : "") +
+            joined(words_of(run.problems));
     for (const results::LoggedValidation& item : run.validations)
       text += " " + std::to_string(item.step) + ":" + std::to_string(item.loss);
     text += " " + std::to_string(run.steps.size());

@@ -188,7 +188,7 @@ TEST_F(CheckTest, SeesForeignTables) {
     SCOPED_TRACE(sql);
     EXPECT_EQ(broken_by(sql), Rules{"schema"});
     for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kReadOnly})
-      message_of(ErrorCode::kDataLoss, [&] { Store(file(), mode); });
+      refused_as(ErrorCode::kDataLoss, [&] { Store(file(), mode); });
     std::ofstream(file(), std::ios::binary) << whole;
   }
 }
@@ -208,7 +208,7 @@ TEST_F(CheckTest, SeesOtherDefinitions) {
                            .c_str());
     }
     ASSERT_NE(bytes_of(file()), whole);
-    message_of(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly); });
+    refused_as(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly); });
     std::ofstream(file(), std::ios::binary) << whole;
   }
 }
@@ -263,10 +263,10 @@ TEST_F(CheckTest, SeesDamagedPages) {
 }
 
 TEST_F(CheckTest, RefusesWhatIsNotOurs) {
-  message_of(ErrorCode::kNotFound, [&] { check_store(folder_ / "none.db"); });
+  refused_as(ErrorCode::kNotFound, [&] { check_store(folder_ / "none.db"); });
   Database(folder_ / "foreign.db", (folder_ / "foreign.db").string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       .execute("CREATE TABLE recipes (name TEXT)");
-  message_of(ErrorCode::kConflict, [&] { check_store(folder_ / "foreign.db"); });
+  refused_as(ErrorCode::kConflict, [&] { check_store(folder_ / "foreign.db"); });
 }
 
 TEST_F(CheckTest, VacuumGivesSpaceBackAndLosesNothing) {
@@ -286,8 +286,9 @@ TEST_F(CheckTest, VacuumGivesSpaceBackAndLosesNothing) {
 TEST_F(CheckTest, VacuumRefusesBesideALivingRunner) {
   Store store(file());
   claim(store, new_run());
-  const std::string message = message_of(ErrorCode::kConflict, [&] { store.vacuum(); });
-  EXPECT_NE(message.find("is running record12 (seed 1)"), std::string::npos) << message;
+  const core::Refused refused = refused_as(ErrorCode::kConflict, [&] { store.vacuum(); });
+  EXPECT_REFUSED(refused, core::Reason::kInUse, std::to_string(getpid()));
+  EXPECT_TRUE(refused.names("record12") && refused.names(" 1)")) << refused.message;
 }
 
 }  // namespace

@@ -305,7 +305,7 @@ TEST_F(StoreTest, AnOutputFileAppearsWholeOrNotAtAll) {
   std::ifstream(folder_ / "x.csv") >> text;
   EXPECT_EQ(text, "new");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "nothing else is left";
-  message_of(ErrorCode::kIo, [&] { OutputFile out(folder_ / "none" / "x.csv"); });
+  refused_as(ErrorCode::kIo, [&] { OutputFile out(folder_ / "none" / "x.csv"); });
 }
 
 }  // namespace

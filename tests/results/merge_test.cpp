@@ -155,7 +155,8 @@ TEST_F(MergeTest, RunningRowsStayBehindAndAreSaid) {
   const MergeResult result = merge_store(into(), from());
   EXPECT_EQ(result.runs_running, 1);
   ASSERT_EQ(result.messages.size(), 1u);
-  EXPECT_NE(result.messages[0].find("1 run of"), std::string::npos) << result.messages[0];
+  EXPECT_EQ(result.messages[0].rfind("1 ", 0), 0U) << result.messages[0];
+  EXPECT_NE(result.messages[0].find(from().string()), std::string::npos) << result.messages[0];
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs WHERE outcome IS NULL"), 0);
 }
 
@@ -214,19 +215,25 @@ TEST_F(MergeTest, GivesTheRunsOfAnOlderFileTheIdentitiesOfToday) {
 
 TEST_F(MergeTest, RefusesWhatItCannotTakeWhole) {
   fill(into(), true);
-  message_of(ErrorCode::kNotFound, [&] { merge_store(into(), from()); });
-  message_of(ErrorCode::kInvalidArgument, [&] { merge_store(into(), into()); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kNotFound, [&] { merge_store(into(), from()); }), core::Reason::kMissingFile,
+                 from().string());
+  EXPECT_REFUSED(refused_as(ErrorCode::kInvalidArgument, [&] { merge_store(into(), into()); }), core::Reason::kSameFile,
+                 into().string());
   std::ofstream(folder_ / "text.db") << "This is a letter, and not a database at all.\n";
-  message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), folder_ / "text.db"); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kDataLoss, [&] { merge_store(into(), folder_ / "text.db"); }),
+                 core::Reason::kOtherFormat, (folder_ / "text.db").string());
   Database(folder_ / "foreign.db", (folder_ / "foreign.db").string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       .execute("CREATE TABLE recipes (name TEXT)");
-  message_of(ErrorCode::kConflict, [&] { merge_store(into(), folder_ / "foreign.db"); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kConflict, [&] { merge_store(into(), folder_ / "foreign.db"); }),
+                 core::Reason::kForeignOwner, (folder_ / "foreign.db").string());
   fill(from(), false);
   execute(from(), "PRAGMA user_version = 99");
-  message_of(ErrorCode::kUnavailable, [&] { merge_store(into(), from()); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kUnavailable, [&] { merge_store(into(), from()); }), core::Reason::kNewerVersion,
+                 from().string());
   execute(from(), "PRAGMA user_version = " + std::to_string(kSchemaVersion));
   execute(from(), "PRAGMA foreign_keys = OFF; INSERT INTO messages (run_id, kind, text) VALUES (999, 'note', 'x')");
-  message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); }), core::Reason::kDangling,
+                 from().string());
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 1);
   EXPECT_EQ(count(into(), "SELECT count(*) FROM plans"), 1);
 }
@@ -240,8 +247,9 @@ TEST_F(MergeTest, RefusesADamagedFileAndNamesIt) {
     out.seekp(static_cast<std::streamoff>(std::filesystem::file_size(from()) / 2));
     out << std::string(9000, '\x5a');
   }
-  const std::string message = message_of(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); });
-  EXPECT_NE(message.find(from().string()), std::string::npos) << message;
+  const core::Refused refused = refused_as(ErrorCode::kDataLoss, [&] { merge_store(into(), from()); });
+  EXPECT_REFUSED(refused, core::Reason::kDamaged, from().string());
+  EXPECT_TRUE(refused.names(from().string())) << refused.message;
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 1);
 }
 

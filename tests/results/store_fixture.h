@@ -13,6 +13,7 @@
 #include "results/provenance.h"
 #include "results/sqlite.h"
 #include "results/store.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::results {
 
@@ -77,16 +78,15 @@ class StoreTest : public testing::Test {
     return std::get<Claimed>(store.claim_run(run, this_process(), is_fresh)).run_id;
   }
 
-  /// The message of the Error that `action` throws, which must have this code.
+  /// How `action` is refused, which must be with this code.
+  static core::Refused refused_as(core::ErrorCode code, const std::function<void()>& action) {
+    const core::Refused refused = core::refusal_of(action);
+    EXPECT_TRUE(refused.is_refused);
+    EXPECT_EQ(core::to_string(refused.code), std::string(core::to_string(code))) << refused.message;
+    return refused;
+  }
   static std::string message_of(core::ErrorCode code, const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const core::Error& error) {
-      EXPECT_EQ(core::to_string(error.code()), std::string(core::to_string(code))) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
+    return refused_as(code, action).message;
   }
 
   std::filesystem::path folder_;

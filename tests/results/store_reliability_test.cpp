@@ -34,8 +34,9 @@ class ReliabilityTest : public StoreTest {
     return true;
   }
 
-  void expect_all_is_rescued(const std::string& message) {
-    EXPECT_NE(message.find(rescued().string()), std::string::npos) << message;
+  void expect_all_is_rescued(const core::Refused& refused) {
+    EXPECT_REFUSED(refused, core::Reason::kMoved, rescued().string());
+    EXPECT_TRUE(refused.names(rescued().string()) && refused.names(file().string())) << refused.message;
     EXPECT_TRUE(check_store(rescued()).is_fine());
     const Store store(rescued(), OpenMode::kReadOnly);
     EXPECT_EQ(store.samples(1, "train/loss").size(), 2U);
@@ -47,11 +48,10 @@ TEST_F(ReliabilityTest, ARemovedStoreIsNoticedAndItsSamplesAreKept) {
   const std::int64_t id = claim(store, new_run());
   store.add_samples(id, {{"train/loss", 0, 4.0}});
   for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file().string() + end);
-  const std::string message = message_of(ErrorCode::kIncomplete, [&] {
+  const core::Refused refused = refused_as(ErrorCode::kIncomplete, [&] {
     store.add_samples(id, {{"train/loss", 1, 3.5}});
   });
-  EXPECT_NE(message.find("removed or replaced"), std::string::npos) << message;
-  expect_all_is_rescued(message);
+  expect_all_is_rescued(refused);
 }
 
 TEST_F(ReliabilityTest, AReplacedStoreIsNoticedAndLeftAlone) {
@@ -60,14 +60,14 @@ TEST_F(ReliabilityTest, AReplacedStoreIsNoticedAndLeftAlone) {
   store.add_samples(id, {{"train/loss", 0, 4.0}});
   { Store(folder_ / "other.db").set_expected_seconds(1, {}); }
   std::filesystem::rename(folder_ / "other.db", file());
-  const std::string message = message_of(ErrorCode::kIncomplete, [&] {
+  const core::Refused refused = refused_as(ErrorCode::kIncomplete, [&] {
     store.add_samples(id, {{"train/loss", 1, 3.5}});
   });
-  expect_all_is_rescued(message);
+  expect_all_is_rescued(refused);
   EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal")) << "it would be applied to the other store";
   EXPECT_TRUE(check_store(file()).is_fine());
   EXPECT_EQ(check_store(file()).runs, 0);
-  message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });  // saved again, with the result
+  refused_as(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });  // saved again, with the result
   EXPECT_TRUE(Store(rescued(), OpenMode::kReadOnly).run(id).is_completed());
 }
 
@@ -76,7 +76,7 @@ TEST_F(ReliabilityTest, ARescuedStoreCanBeMerged) {
     Store store(file());
     const std::int64_t id = claim(store, new_run());
     std::filesystem::remove(file());
-    message_of(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });
+    refused_as(ErrorCode::kIncomplete, [&] { store.finish_run(id, completed()); });
   }
   EXPECT_EQ(merge_store(folder_ / "new.db", rescued()).runs_added, 1);
 }
@@ -162,16 +162,24 @@ TEST_F(ReliabilityTest, AChangedStoreIsNotMerged) {
     store.finish_run(claim(store, new_run()), completed());
   }
   Database(file(), file().string(), SQLITE_OPEN_READWRITE).execute("UPDATE runs SET final_val_loss = 1.0");
-  const std::string message = message_of(ErrorCode::kDataLoss, [&] { merge_store(folder_ / "new.db", file()); });
-  EXPECT_NE(message.find("run 1"), std::string::npos) << message;
+  EXPECT_REFUSED(refused_as(ErrorCode::kDataLoss, [&] { merge_store(folder_ / "new.db", file()); }),
+                 core::Reason::kChanged, "run 1");
 }
 
 TEST_F(ReliabilityTest, AFinishedRunTakesNothingMore) {
   Store store(file());
   const std::int64_t id = claim(store, new_run());
   store.finish_run(id, completed());
-  message_of(ErrorCode::kConflict, [&] { store.add_samples(id, {{"train/loss", 0, 4.0}}); });
-  message_of(ErrorCode::kConflict, [&] { store.set_environment(id, {{"cpu", "x"}}); });
+  EXPECT_REFUSED(refused_as(ErrorCode::kConflict,
+                            [&] {
+                              store.add_samples(id, {{"train/loss", 0, 4.0}});
+                            }),
+                 core::Reason::kEnded, std::to_string(id));
+  EXPECT_REFUSED(refused_as(ErrorCode::kConflict,
+                            [&] {
+                              store.set_environment(id, {{"cpu", "x"}});
+                            }),
+                 core::Reason::kEnded, std::to_string(id));
   EXPECT_TRUE(is_as_written());
 }
 
@@ -186,9 +194,10 @@ TEST_F(ReliabilityTest, AMigratedStoreIsSealedAsItIs) {
 TEST_F(ReliabilityTest, AnEndlessQueryEnds) {
   { Store store(file()); }
   Database database(file(), file().string(), SQLITE_OPEN_READONLY);
-  message_of(ErrorCode::kDataLoss, [&] {
+  const core::Refused refused = refused_as(ErrorCode::kDataLoss, [&] {
     database.integer_of("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
   });
+  EXPECT_REFUSED(refused, core::Reason::kEndless, file().string());
   EXPECT_EQ(database.integer_of("SELECT count(*) FROM runs"), 0);  // the next one has its own limit
 }
 
@@ -198,9 +207,10 @@ TEST_F(ReliabilityTest, ALockedStoreNamesTheReason) {
   Database second(file(), file().string(), SQLITE_OPEN_READWRITE);
   second.set_patience(std::chrono::milliseconds(1));
   first.execute("BEGIN IMMEDIATE");
-  const std::string message = message_of(ErrorCode::kIo, [&] { Transaction transaction(second); });
-  EXPECT_EQ(message.find("not an error"), std::string::npos) << message;
-  EXPECT_NE(message.find("database is locked"), std::string::npos) << message;
+  const core::Refused refused = refused_as(ErrorCode::kIo, [&] { Transaction transaction(second); });
+  EXPECT_REFUSED(refused, core::Reason::kInUse, file().string());
+  EXPECT_TRUE(refused.names(sqlite3_errstr(SQLITE_BUSY)) && !refused.names(sqlite3_errstr(SQLITE_OK)))
+      << "SQLite's own words: " << refused.message;
 }
 
 TEST_F(ReliabilityTest, PlansWithoutReadableJsonAreRefused) {
@@ -217,9 +227,8 @@ TEST_F(ReliabilityTest, PlansWithoutReadableJsonAreRefused) {
       statement.bind(cells);
       statement.execute();
     }
-    const std::string message =
-        message_of(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly).newest_plan(); });
-    EXPECT_NE(message.find("plan 1"), std::string::npos) << message;
+    EXPECT_REFUSED(refused_as(ErrorCode::kDataLoss, [&] { Store(file(), OpenMode::kReadOnly).newest_plan(); }),
+                   core::Reason::kDamaged, "1");
     EXPECT_FALSE(check_store(file()).is_fine());
   }
 }

@@ -12,6 +12,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/process/resource_limits.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/results/import/log_texts.h"
 
 namespace nanobench::results {
@@ -95,9 +96,9 @@ TEST_F(LogFilesTest, LinksThatLoopAndSpecialFilesDoNoHarm) {
   fs::create_directory(folder_ / "logs/folder.txt");
   const LogFiles found = find_log_files({folder_});
   EXPECT_EQ(found.files.size(), 2U) << "the file and the link to it";
-  EXPECT_EQ(read_log_file(folder_ / "logs/pipe.txt").problem, "is a named pipe, expected a file");
-  EXPECT_EQ(read_log_file(folder_ / "logs/folder.txt").problem, "is a folder, expected a file");
-  EXPECT_NE(read_log_file(folder_ / "logs/self.txt").problem, std::nullopt);
+  EXPECT_EQ(read_log_file(folder_ / "logs/pipe.txt").trouble, core::InputTrouble::kNoFile);
+  EXPECT_EQ(read_log_file(folder_ / "logs/folder.txt").trouble, core::InputTrouble::kNoFile);
+  EXPECT_EQ(read_log_file(folder_ / "logs/self.txt").trouble, core::InputTrouble::kUnreadable);
   const LogReading link = read_log_file(folder_ / "logs/link.txt");
   EXPECT_EQ(link.problem, std::nullopt);
   EXPECT_EQ(link.log.bytes, 5U);
@@ -115,7 +116,7 @@ TEST_F(LogFilesTest, AHugeLineCostsNoMemory) {
   ASSERT_EQ(reading.problem, std::nullopt);
   ASSERT_EQ(reading.log.runs.size(), 1U);
   EXPECT_EQ(reading.log.runs.front().final_validation()->loss, 3.2785);
-  EXPECT_EQ(reading.log.problems, std::vector<std::string>{"a line is longer than 1 MiB, which is left out"});
+  EXPECT_EQ(reading.log.problems, std::vector<LogProblem>{LogProblem::kLongLine});
   EXPECT_GT(reading.log.bytes, written);
 }
 
@@ -131,13 +132,8 @@ TEST_F(LogFilesTest, ReadsEveryByte) {
 }
 
 TEST_F(LogFilesTest, APathThatIsNotThereIsAnError) {
-  try {
-    find_log_files({folder_ / "none"});
-    FAIL();
-  } catch (const core::Error& error) {
-    EXPECT_EQ(error.code(), core::ErrorCode::kNotFound);
-    EXPECT_NE(std::string(error.what()).find("does not exist"), std::string::npos);
-  }
+  EXPECT_REFUSED_AS(core::refusal_of([&] { find_log_files({folder_ / "none"}); }), core::ErrorCode::kNotFound,
+                    core::Reason::kMissingFile, (folder_ / "none").string());
 }
 
 TEST_F(LogFilesTest, AFolderThatCannotBeReadIsAProblemAndTheOthersCount) {

@@ -30,7 +30,7 @@ TEST(SpeedrunLog, ReadsScriptMachineAndCurve) {
   EXPECT_EQ(run.steps.size(), 3U);
   EXPECT_EQ(run.step_avg_ms, 133.33);
   EXPECT_EQ(run.peak_allocated_mib, 29898.0);
-  EXPECT_TRUE(run.problems.empty()) << run.problems.front();
+  EXPECT_TRUE(run.problems.empty()) << words_of(run.problems.front());
   EXPECT_TRUE(log.problems.empty());
 }
 
@@ -38,7 +38,7 @@ TEST(SpeedrunLog, ReadsScriptMachineAndCurve) {
 std::string told_by(const SpeedrunLog& log) {
   std::string text =
       log.digest + " " + log.script_digest + " " + log.hardware() + " " + std::to_string(log.bytes) + "\n";
-  for (const std::string& problem : log.problems) text += problem + "\n";
+  for (const std::string& problem : words_of(log.problems)) text += problem + "\n";
   for (const SpeedrunRun& run : log.runs) {
     for (const LoggedValidation& item : run.validations)
       text += std::to_string(item.step) + " " + std::to_string(item.loss) + "\n";
@@ -73,7 +73,7 @@ TEST(SpeedrunLog, ALineBeyondTheLimitIsLeftOutAndSaid) {
     const SpeedrunLog log = read_speedrun_log(prefix + text);
     ASSERT_EQ(log.runs.size(), 2U);
     EXPECT_EQ(log.runs[1].final_validation()->loss, 3.5);
-    EXPECT_EQ(log.problems, std::vector<std::string>{"a line is longer than 1 MiB, which is left out"});
+    EXPECT_EQ(log.problems, std::vector<LogProblem>{LogProblem::kLongLine});
   }
 }
 
@@ -82,7 +82,7 @@ TEST(SpeedrunLog, AScriptWithoutEndIsNoneBeyondTheLimit) {
   while (text.size() <= kMaxScriptBytes) text += "x = 1\n";
   const SpeedrunLog log = read_speedrun_log(text);
   EXPECT_EQ(log.script_digest, "");
-  EXPECT_EQ(log.problems, std::vector<std::string>{"its script does not end within 16 MiB and is left out"});
+  EXPECT_EQ(log.problems, std::vector<LogProblem>{LogProblem::kLongScript});
 }
 
 TEST(SpeedrunLog, ReadsTheFormWithALineOfEqualsFirst) {
@@ -115,7 +115,7 @@ TEST(SpeedrunLog, ReadsTheShortForm) {
   ASSERT_TRUE(log.runs.front().final_validation());
   EXPECT_EQ(log.runs.front().final_validation()->loss, 3.2722);
   EXPECT_EQ(log.runs.front().steps.size(), 2U);
-  EXPECT_EQ(log.runs.front().problems, std::vector<std::string>{"no training time"});
+  EXPECT_EQ(log.runs.front().problems, std::vector<LogProblem>{LogProblem::kNoTime});
 }
 
 TEST(SpeedrunLog, SeparatesTheRunsOfOneFile) {
@@ -150,11 +150,11 @@ TEST(SpeedrunLog, ACutLogHasNoFinalLoss) {
   const SpeedrunLog early = read_speedrun_log(text.substr(0, text.find("step:3/3 val_loss")));
   ASSERT_EQ(early.runs.size(), 1U);
   EXPECT_FALSE(early.runs.front().final_validation());
-  EXPECT_EQ(early.runs.front().early_end(), "the last validation is at step 0 of 3");
+  EXPECT_EQ(early.runs.front().early_end(), (LogEnd{.last_validation = 0, .last_step = 3}));
   // The loss itself is cut: 3.2785 must not be read as 3.2.
   const SpeedrunLog inside = read_speedrun_log(text.substr(0, text.find("3.2785") + 3));
   EXPECT_FALSE(inside.runs.front().final_validation());
-  EXPECT_EQ(inside.problems.front(), "the file ends in the middle of a line, which is left out");
+  EXPECT_EQ(inside.problems.front(), LogProblem::kCutLine);
 }
 
 TEST(SpeedrunLog, AWholeLastLineNeedsNoNewline) {
@@ -167,14 +167,14 @@ TEST(SpeedrunLog, ALossThatIsNotFiniteIsAProblem) {
   const SpeedrunLog log = read_speedrun_log(steps_text("nan"));
   ASSERT_TRUE(log.runs.front().final_validation());
   EXPECT_TRUE(std::isnan(log.runs.front().final_validation()->loss));
-  EXPECT_EQ(log.runs.front().problems, std::vector<std::string>{"the last validation loss is not finite"});
+  EXPECT_EQ(log.runs.front().problems, std::vector<LogProblem>{LogProblem::kNotFinite});
 }
 
 TEST(SpeedrunLog, DifferentGpusAreAProblem) {
   std::string text = log_text();
   text.replace(text.find("NVIDIA H100 80GB HBM3"), 21, "NVIDIA A100-SXM4-80GB");
   EXPECT_EQ(read_speedrun_log(text).hardware(), "8x different GPUs");
-  EXPECT_EQ(read_speedrun_log(text).problems, std::vector<std::string>{"the log names different GPUs"});
+  EXPECT_EQ(read_speedrun_log(text).problems, std::vector<LogProblem>{LogProblem::kDifferentGpus});
 }
 
 TEST(SpeedrunLog, OtherFilesAreNoLogs) {
@@ -183,7 +183,7 @@ TEST(SpeedrunLog, OtherFilesAreNoLogs) {
   }
   const SpeedrunLog script = read_speedrun_log(script_text().substr(0, 20));
   EXPECT_TRUE(script.is_log());
-  EXPECT_EQ(script.problems.front(), "the file ends inside its script");
+  EXPECT_EQ(script.problems.front(), LogProblem::kCutScript);
 }
 
 /// One damage of the kinds that disks, editors and people do.
