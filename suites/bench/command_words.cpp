@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::suites {
 namespace {
 
 using core::Error;
 using core::ErrorCode;
+using core::Reason;
 
 constexpr std::string_view kActs = "|&;<>()$`*?\n";      ///< a shell acts on these outside of quotes
 constexpr std::string_view kActsAtStart = "~#";          ///< and on these where a word begins
@@ -34,7 +37,8 @@ class WordSplitter {
   std::vector<std::string> split() {
     while (at_ < text_.size()) take();
     end_word();
-    if (words_.empty()) throw Error(ErrorCode::kInvalidArgument, "a command is empty; name a program");
+    if (words_.empty())
+      throw core::Refusal(ErrorCode::kInvalidArgument, Reason::kEmpty, "a command is empty; name a program");
     return words_;
   }
 
@@ -53,8 +57,9 @@ class WordSplitter {
       refuse_character(c, "an unquoted ");
     if (c == '[' && text_.find(']', at_) < text_.find_first_of(" \t", at_)) refuse_character(c, "an unquoted ");
     if (c == '=' && words_.empty() && !is_quoted_ && sets_variable(word_.value_or("") + "=")) {
-      refuse("sets a variable before the program, which only a shell does; add --shell, or begin with env: \"env " +
-             text_ + "\"");
+      refuse(Reason::kNeedsShell,
+             "sets a variable before the program, which only a shell does; add --shell, or begin with env: \"env " +
+                 text_ + "\"");
     }
     add(c);
     ++at_;
@@ -62,7 +67,7 @@ class WordSplitter {
 
   void take_single_quotes() {
     const std::size_t end = text_.find('\'', at_ + 1);
-    if (end == std::string::npos) refuse("has a quote (') that is not closed");
+    if (end == std::string::npos) refuse(Reason::kOpenQuote, "has a quote (') that is not closed");
     begin_quoted();
     *word_ += text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
@@ -78,12 +83,12 @@ class WordSplitter {
       if (is_escape) ++at_;
       add(text_[at_]);
     }
-    if (at_ >= text_.size()) refuse("has a quote (\") that is not closed");
+    if (at_ >= text_.size()) refuse(Reason::kOpenQuote, "has a quote (\") that is not closed");
     ++at_;
   }
 
   void take_escape() {
-    if (at_ + 1 >= text_.size()) refuse("ends with a \\ that keeps nothing");
+    if (at_ + 1 >= text_.size()) refuse(Reason::kOpenQuote, "ends with a \\ that keeps nothing");
     begin_quoted();
     add(text_[at_ + 1]);
     at_ += 2;
@@ -103,12 +108,13 @@ class WordSplitter {
     is_quoted_ = false;
   }
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, "the command '" + text_ + "' " + why);
+  [[noreturn]] void refuse(Reason reason, const std::string& why) const {
+    throw core::Refusal(ErrorCode::kInvalidArgument, reason, "the command '" + text_ + "' " + why, text_);
   }
   [[noreturn]] void refuse_character(char c, const std::string& where) const {
     const std::string name = c == '\n' ? "line break" : std::string(1, c);
-    refuse("has " + where + name + ", which only a shell acts on; add --shell, or quote it with '...'");
+    refuse(Reason::kNeedsShell,
+           "has " + where + name + ", which only a shell acts on; add --shell, or quote it with '...'");
   }
 
   const std::string& text_;

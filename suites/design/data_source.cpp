@@ -5,6 +5,8 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "core/data/corpus_model.h"
 #include "core/data/data_cache.h"
@@ -47,17 +49,19 @@ DataRequest parse_data_request(const std::string& text, const std::string& sourc
   } else if (kind == "shards") {
     request.kind = DataRequest::Kind::kShards;
   } else {
-    throw Error(ErrorCode::kInvalidArgument, source +
-                                                 ": expected \"synthetic\", \"text:FILE\" or \"shards:DIR\", got \"" +
-                                                 text + "\"" + core::suggestion(kind, {"synthetic", "text", "shards"}));
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kUnknownName,
+                        source + ": expected \"synthetic\", \"text:FILE\" or \"shards:DIR\", got \"" + text + "\"" +
+                            core::suggestion(kind, {"synthetic", "text", "shards"}),
+                        text);
   }
   if (colon != std::string::npos) request.paths = split_paths(text.substr(colon + 1));
   if (request.paths.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                source + ": expected a path after \"" + kind + ":\", got \"" + text + "\"");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kEmpty,
+                        source + ": expected a path after \"" + kind + ":\", got \"" + text + "\"", text);
   }
   if (request.kind == DataRequest::Kind::kShards && request.paths.size() != 1)
-    throw Error(ErrorCode::kInvalidArgument, source + ": expected one folder after \"shards:\", got \"" + text + "\"");
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooMany,
+                        source + ": expected one folder after \"shards:\", got \"" + text + "\"", text);
   return request;
 }
 

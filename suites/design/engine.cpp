@@ -5,6 +5,8 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/shared_library.h"
 #include "core/hardware/nvml.h"
 #include "results/records.h"
@@ -79,9 +81,10 @@ std::string version_of(const std::filesystem::path& bytes, const std::filesystem
 
 Engine native_engine(const std::filesystem::path& program, const EngineUse& use) {
   if (access(program.c_str(), X_OK) != 0) {
-    throw core::Error(core::ErrorCode::kNotFound, "the engine " + program.string() +
-                                                      " is missing or cannot be executed; build it (`./nanobench "
-                                                      "doctor` says what that needs)");
+    throw core::Refusal(core::ErrorCode::kNotFound, core::Reason::kMissingFile,
+                        "the engine " + program.string() +
+                            " is missing or cannot be executed; build it (`./nanobench doctor` says what that needs)",
+                        program.string());
   }
   const auto version_of_run = [program, use](const std::string& executed) {
     const bool is_readable = access(executed.c_str(), R_OK) == 0;  // not if it has ended already

@@ -3,6 +3,8 @@
 
 #include "ablations/screening.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "suites/design/data_source.h"
 #include "suites/design/external_suite.h"
@@ -37,7 +39,7 @@ class ExternalMatrix {
       base_ = base_values();
       add_cells();
     } catch (const Error& error) {
-      throw Error(error.code(), core::json_location(suite_.source, where_) + ": " + error.what());
+      throw_again(error, core::json_location(suite_.source, where_) + ": " + error.what());
     }
     note_twins();
     note_unknown_sources();
@@ -66,11 +68,13 @@ class ExternalMatrix {
   /// Throws if there is no such feature or value.
   const ExternalFeature& feature(const std::string& id) const {
     if (const ExternalFeature* found = trainer_.find(id)) return *found;
-    throw Error(ErrorCode::kInvalidArgument, "the engine has no feature " + id + core::suggestion(id, trainer_.ids()));
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kUnknownName,
+                        "the engine has no feature " + id + core::suggestion(id, trainer_.ids()), id);
   }
   void require_value(const std::string& id, const std::string& value) const {
     if (feature(id).text_of(value) != nullptr) return;
-    throw Error(ErrorCode::kInvalidArgument, "\"" + value + "\" is none of the values of " + id);
+    throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kUnknownValue,
+                        "\"" + value + "\" is none of the values of " + id, value);
   }
 
   /// A ladder starts with every feature at `before`, every other design with every feature at `after`.
@@ -280,7 +284,9 @@ class ExternalMatrix {
 
   void add(const std::string& label, const Values& values, const std::vector<std::string>& changes) {
     for (const Cell& cell : matrix_.cells) {
-      if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
+      if (cell.label == label)
+        throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kRepeated,
+                            label + " appears twice; keep one of them", label);
     }
     const auto value_of = [&](const std::string& name) -> std::string {
       if (name == "seed") return "{seed}";

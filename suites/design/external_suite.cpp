@@ -9,6 +9,8 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "results/records.h"
 #include "suites/design/plan.h"
 #include "suites/design/suite.h"
@@ -22,6 +24,7 @@ using core::Error;
 using core::ErrorCode;
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 /// Reads "values" into the feature.
 void read_values(JsonObject& object, const fs::path& suite_folder, ExternalFeature& feature) {
@@ -42,9 +45,10 @@ void read_values(JsonObject& object, const fs::path& suite_folder, ExternalFeatu
   std::set<std::string> distinct;
   for (const auto& [name, text] : feature.values) distinct.insert(name);
   if (feature.values.size() < 2 || distinct.size() != feature.values.size())
-    object.fail("values", "expected at least two values, each once");
+    object.fail("values", Reason::kWrongLength, "expected at least two values, each once");
   if (!feature.changes.empty() && feature.changes.size() != feature.values.size())
-    object.fail("values", "expected texts, or changes of the source such as {\"patch\": \"a.patch\"} and {}, not both");
+    object.fail("values", Reason::kAmbiguous,
+                "expected texts, or changes of the source such as {\"patch\": \"a.patch\"} and {}, not both");
 }
 
 ExternalFeature read_feature(const std::string& id, JsonObject object, const fs::path& suite_folder) {
@@ -56,24 +60,26 @@ ExternalFeature read_feature(const std::string& id, JsonObject object, const fs:
   feature.after = is_list ? object.string_or("after", feature.values.back().first) : object.string("after");
   for (const char* key : {"before", "after"}) {
     const std::string& value = std::string(key) == "before" ? feature.before : feature.after;
-    if (feature.text_of(value) == nullptr) object.fail(key, "\"" + value + "\" is none of the values");
+    if (feature.text_of(value) == nullptr)
+      object.fail(key, Reason::kUnknownName, "\"" + value + "\" is none of the values");
   }
-  if (feature.before == feature.after) object.fail("after", "is the same value as before");
+  if (feature.before == feature.after) object.fail("after", Reason::kSameValue, "is the same value as before");
   object.finish();
   return feature;
 }
 
 ExternalCell read_cell(const ExternalTrainer& trainer, JsonObject object) {
   ExternalCell cell{.label = object.string("label"), .values = {}};
-  if (cell.label.empty()) object.fail("label", "expected a name, got \"\"");
+  if (cell.label.empty()) object.fail("label", Reason::kEmpty, "expected a name, got \"\"");
   if (object.find("values") != nullptr) {
     JsonObject values = object.object("values");
     for (const auto& [id, unused] : object.at("values").items()) {
       const ExternalFeature* feature = trainer.find(id);
-      if (feature == nullptr) values.fail(id, "the engine has no such feature" + core::suggestion(id, trainer.ids()));
+      if (feature == nullptr)
+        values.fail(id, Reason::kUnknownKey, "the engine has no such feature" + core::suggestion(id, trainer.ids()));
       cell.values[id] = values.string(id);
       if (feature->text_of(cell.values[id]) == nullptr)
-        values.fail(id, "\"" + cell.values[id] + "\" is none of the feature's values");
+        values.fail(id, Reason::kUnknownName, "\"" + cell.values[id] + "\" is none of the feature's values");
     }
   }
   object.finish();
@@ -97,17 +103,18 @@ void check_templates(JsonObject& engine, const ExternalTrainer& trainer) {
       if (is_feature && trainer.find(name.substr(8)) != nullptr) {
         if (std::string(key) != "log_file") used.insert(name.substr(8));
       } else if (name != "seed" && name != "cell") {
-        engine.fail(key, "{" + name + "} is unknown; expected {feature:ID}, {seed} or {cell}, and {{ for a brace" +
-                             (is_feature ? core::suggestion(name.substr(8), trainer.ids()) : ""));
+        engine.fail(key, Reason::kUnknownName,
+                    "{" + name + "} is unknown; expected {feature:ID}, {seed} or {cell}, and {{ for a brace" +
+                        (is_feature ? core::suggestion(name.substr(8), trainer.ids()) : ""));
       }
       return "";
     });
   });
   for (const ExternalFeature& feature : trainer.features) {
     if (!feature.changes.empty() && !trainer.source)
-      engine.fail("features", feature.id + " changes the source, but the engine has no \"source\"");
+      engine.fail("features", Reason::kUnmet, feature.id + " changes the source, but the engine has no \"source\"");
     if (feature.changes.empty() && !used.contains(feature.id))
-      engine.fail("features",
+      engine.fail("features", Reason::kUnused,
                   "nothing uses {feature:" + feature.id + "} in command or env, so it would change nothing");
   }
 }
@@ -130,10 +137,11 @@ void check_shells(JsonObject& engine, const ExternalTrainer& trainer) {
     if (has_shell && announces_code(trainer.command[i - 1])) {
       filled(trainer.command[i], [&](const std::string& name) -> std::string {
         if (name == "seed") return "";
-        engine.fail("command", "the shell would read what stands for {" + name +
-                                   "} as code; pass it by env, or as a word of its own: [\"sh\", \"-c\", \"python3 "
-                                   "train.py \\\"$1\\\"\", \"sh\", \"{" +
-                                   name + "}\"]");
+        engine.fail("command", Reason::kReadAsCode,
+                    "the shell would read what stands for {" + name +
+                        "} as code; pass it by env, or as a word of its own: [\"sh\", \"-c\", \"python3 "
+                        "train.py \\\"$1\\\"\", \"sh\", \"{" +
+                        name + "}\"]");
       });
     }
     has_shell = has_shell || is_shell(trainer.command[i]);
@@ -144,16 +152,17 @@ void check_shells(JsonObject& engine, const ExternalTrainer& trainer) {
 void check_texts(JsonObject& engine, const ExternalTrainer& trainer) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   for_each_template(trainer, [&](const char* key, const std::string& text) {
-    if (has_nul(text)) engine.fail(key, "a text holds the character NUL, which no program can be given");
+    if (has_nul(text))
+      engine.fail(key, Reason::kHoldsNul, "a text holds the character NUL, which no program can be given");
   });
   for (const ExternalFeature& feature : trainer.features) {
     for (const auto& [name, text] : feature.values) {
-      if (has_nul(text)) engine.fail("features", feature.id + ": a value holds the character NUL");
+      if (has_nul(text)) engine.fail("features", Reason::kHoldsNul, feature.id + ": a value holds the character NUL");
     }
   }
   for (const auto& [name, text] : trainer.env) {
     if (name.empty() || has_nul(name) || name.find('=') != std::string::npos)
-      engine.fail("env", "\"" + name + "\" is no name of an environment variable");
+      engine.fail("env", Reason::kBadName, "\"" + name + "\" is no name of an environment variable");
   }
 }
 
@@ -171,16 +180,16 @@ void read_surroundings(JsonObject& engine, ExternalTrainer& trainer) {
     trainer.source = read_trainer_source(engine, trainer.folder);
     trainer.folder = trainer.source->folder;
     if (engine.has("sources"))
-      engine.fail("sources", "is the part of a \"folder\" that counts; a \"source\" counts whole");
+      engine.fail("sources", Reason::kExcluded, "is the part of a \"folder\" that counts; a \"source\" counts whole");
     if (engine.has("folder") && fs::path(engine.string("folder")).is_absolute())
-      engine.fail("folder", "expected a folder of the source, as seen from there");
+      engine.fail("folder", Reason::kOutside, "expected a folder of the source, as seen from there");
   }
   if (engine.find("folder") != nullptr) trainer.folder = trainer.folder / engine.string("folder");
   trainer.folder = trainer.folder.lexically_normal();
   if (!trainer.folder.has_filename()) trainer.folder = trainer.folder.parent_path();  // "a/.." is normally "./"
   if (engine.find("sources") != nullptr) {
     trainer.sources = engine.strings_or_empty("sources");
-    if (trainer.sources.empty()) engine.fail("sources", "expected at least one file or folder");
+    if (trainer.sources.empty()) engine.fail("sources", Reason::kEmpty, "expected at least one file or folder");
   }
 }
 
@@ -218,7 +227,8 @@ void add_source(NamedFiles& files, const std::string& name, const fs::path& fold
   } else if (fs::is_regular_file(path, ignored)) {
     files[name] = path;
   } else {
-    throw Error(ErrorCode::kNotFound, "there is no file or folder " + name + " in " + folder.string());
+    throw core::Refusal(ErrorCode::kNotFound, Reason::kMissingFile,
+                        "there is no file or folder " + name + " in " + folder.string(), name);
   }
 }
 
@@ -231,10 +241,10 @@ void add_all_sources(NamedFiles& files, const fs::path& folder) {
   for (auto entry = fs::recursive_directory_iterator(folder, options); entry != fs::recursive_directory_iterator();
        ++entry) {
     if (++entries > kMaxEntries) {
-      throw Error(ErrorCode::kInvalidArgument, "the trainer's folder " + folder.string() + " has more than " +
-                                                   std::to_string(kMaxEntries) +
-                                                   " entries, too many to look for its sources; name them with "
-                                                   "\"sources\"");
+      throw core::Refusal(ErrorCode::kInvalidArgument, Reason::kTooMany,
+                          "the trainer's folder " + folder.string() + " has more than " + std::to_string(kMaxEntries) +
+                              " entries, too many to look for its sources; name them with \"sources\"",
+                          folder.string());
     }
     const fs::path& path = entry->path();
     if (is_left_behind(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
@@ -286,11 +296,13 @@ ExternalTrainer read_external_trainer(JsonObject& suite) {
   engine.at("command");
   trainer.command = engine.strings_or_empty("command");
   if (trainer.command.empty() || trainer.command.front().empty())
-    engine.fail("command", "expected the program and its arguments, such as [\"python3\", \"train.py\"]");
+    engine.fail("command", Reason::kEmpty,
+                "expected the program and its arguments, such as [\"python3\", \"train.py\"]");
   if (const std::string log = engine.string_or("log", "speedrun"); log != "speedrun")
-    engine.fail("log", "expected \"speedrun\", got \"" + log + "\"");
+    engine.fail("log", Reason::kUnknownName, "expected \"speedrun\", got \"" + log + "\"");
   trainer.log_file = engine.string_or("log_file", "");
-  if (engine.has("log_file") && trainer.log_file.empty()) engine.fail("log_file", "expected a path, got \"\"");
+  if (engine.has("log_file") && trainer.log_file.empty())
+    engine.fail("log_file", Reason::kEmpty, "expected a path, got \"\"");
   read_surroundings(engine, trainer);
   if (engine.find("features") != nullptr) {
     JsonObject features = engine.object("features");
@@ -321,13 +333,13 @@ void move_to_folder(ExternalTrainer& trainer, const fs::path& folder) {
 
 void read_external_cells(JsonObject& suite, ExternalTrainer& trainer) {
   const Json& list = suite.at("cells");
-  if (!list.is_array() || list.empty()) suite.fail("cells", "expected a list with at least one cell");
+  if (!list.is_array() || list.empty()) suite.fail("cells", Reason::kEmpty, "expected a list with at least one cell");
   std::set<std::string> labels;
   for (std::size_t i = 0; i < list.size(); ++i) {
     trainer.cells.push_back(
         read_cell(trainer, JsonObject(list[i], suite.source(), suite.pointer_to("cells") + "/" + std::to_string(i))));
     if (!labels.insert(trainer.cells.back().label).second)
-      suite.fail("cells", "the label \"" + trainer.cells.back().label + "\" appears twice");
+      suite.fail("cells", Reason::kRepeated, "the label \"" + trainer.cells.back().label + "\" appears twice");
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include "ablations/screening.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "suites/design/wording.h"
 
@@ -23,10 +25,11 @@ bool are_toggles(const std::vector<GridAxis>& axes) {
 
 void require_at_most(std::size_t cells) {
   if (cells <= kMaxCells) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "all combinations are " + std::string(cells >= kMaxCells * 1000 ? "more than " : "") +
-                  std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMaxCells) +
-                  "; take fewer of them, or the design \"fractional_factorial\"");
+  throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooManyCells,
+                      "all combinations are " + std::string(cells >= kMaxCells * 1000 ? "more than " : "") +
+                          std::to_string(cells) + " cells, and a suite has at most " + std::to_string(kMaxCells) +
+                          "; take fewer of them, or the design \"fractional_factorial\"",
+                      std::to_string(cells));
 }
 
 std::string pair_label(const std::vector<GridAxis>& axes, const DesignCell& cell, const std::string& base) {
@@ -77,10 +80,11 @@ std::string relation_note(const DesignTable& table) {
 void require_factors(const Suite& suite, std::size_t count) {
   const std::size_t least = suite.design == Design::kPairs ? 2 : 1;
   if (count >= least) return;
-  throw Error(ErrorCode::kInvalidArgument, "the design \"" + enum_name(suite.design) + "\" needs at least " +
-                                               std::to_string(least) + (least == 1 ? " feature" : " features") +
-                                               " that can be changed in the base, and there are " +
-                                               std::to_string(count));
+  throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kTooFewFeatures,
+                      "the design \"" + enum_name(suite.design) + "\" needs at least " + std::to_string(least) +
+                          (least == 1 ? " feature" : " features") + " that can be changed in the base, and there are " +
+                          std::to_string(count),
+                      std::to_string(least));
 }
 
 std::size_t screening_cells_of(const Suite& suite, std::size_t features) {
@@ -137,8 +141,9 @@ std::vector<core::Message> leave_out(DesignTable& table, const std::vector<bool>
   for (const auto& [reason, labels] : lost) messages.push_back(left_out_cells(labels, table.cells.size(), reason));
   table = ablations::without_cells(table, is_lost);
   if (table.cells.size() < 2) {
-    throw Error(ErrorCode::kConflict, "of the combinations " + std::string(table.cells.empty() ? "none" : "only one") +
-                                          " is possible: " + lost.begin()->first);
+    throw core::Refusal(ErrorCode::kConflict, core::Reason::kExcluded,
+                        "of the combinations " + std::string(table.cells.empty() ? "none" : "only one") +
+                            " is possible: " + lost.begin()->first);
   }
   if (!table.not_estimable.empty()) messages.push_back(not_estimable(table.not_estimable));
   return messages;

@@ -5,6 +5,8 @@
 
 #include "ablations/claim_cells.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "suites/design/external_suite.h"
 #include "suites/design/matrix_builder.h"
@@ -162,8 +164,10 @@ class OneAtATime {
   void require_difference(const ablations::Resolved& base, const ablations::Resolved& cell,
                           const std::string& label) const {
     if (cell.config.digest() != base.config.digest()) return;
-    throw Error(ErrorCode::kUnavailable, label + " is the same configuration as the base at scale " + suite_.scale +
-                                             "; leave it out, or choose another scale");
+    throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kSameValue,
+                        label + " is the same configuration as the base at scale " + suite_.scale +
+                            "; leave it out, or choose another scale",
+                        label);
   }
 
   MatrixBuilder& builder_;
@@ -210,8 +214,9 @@ class ClaimMatrix {
 
   void require_other_kernels(const ClaimCell& cell) const {
     if (cell.kernels != builder_.suite().kernels) return;
-    throw Error(ErrorCode::kUnavailable,
-                "every run has " + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels");
+    throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kSameValue,
+                        "every run has " + enum_name(builder_.suite().kernels) + " kernels; leave out --kernels",
+                        "--kernels");
   }
 
   /// Adds all cells of the claim, or none and a message if one of them is impossible at this scale.
@@ -262,7 +267,8 @@ void add_claims(MatrixBuilder& builder) {
   builder.at("/claims");
   ClaimMatrix(builder).add();
   if (builder.matrix().cells.empty())
-    throw Error(ErrorCode::kUnavailable, "none of the claims needs a run at scale " + builder.suite().scale);
+    throw core::Refusal(ErrorCode::kUnavailable, core::Reason::kEmpty,
+                        "none of the claims needs a run at scale " + builder.suite().scale, builder.suite().scale);
 }
 
 void add_cells(MatrixBuilder& builder) {
@@ -288,7 +294,7 @@ Matrix build(const Suite& suite, const Catalogue& catalogue) {
   try {
     add_cells(builder);
   } catch (const Error& error) {
-    throw Error(error.code(), core::json_location(suite.source, builder.where()) + ": " + error.what());
+    throw_again(error, core::json_location(suite.source, builder.where()) + ": " + error.what());
   }
   return builder.take();
 }
@@ -340,8 +346,8 @@ Matrix make_asked_matrix(const Suite& suite, const Catalogue& catalogue) {
     std::erase_if(idle, [&](const core::Message& message) { return !before.contains(message.subject); });
   }
   if (idle.empty()) return matrix;
-  throw Error(ErrorCode::kInvalidArgument,
-              core::json_location(suite.source, "/features") + ": " + idle_features(core::texts_of(idle)));
+  throw core::LocatedError(ErrorCode::kInvalidArgument, core::Reason::kLeftOut, suite.source, {"/features"},
+                           idle_features(core::texts_of(idle)));
 }
 
 }  // namespace nanobench::suites

@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "suites/design/wording.h"
 
 namespace nanobench::suites {
@@ -101,7 +103,9 @@ void MatrixBuilder::add_cell(const std::string& label, const std::string& record
                              const std::vector<std::string>& changes, std::int64_t arm,
                              std::optional<core::KernelChoice> kernels) {
   for (const Cell& cell : matrix_.cells) {
-    if (cell.label == label) throw Error(ErrorCode::kInvalidArgument, label + " appears twice; keep one of them");
+    if (cell.label == label)
+      throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kRepeated,
+                          label + " appears twice; keep one of them", label);
   }
   for (const core::Message& message : resolved.messages) note(about_cell(label, message));
   for (const std::string& text : resolved.scale_notes) note(scale_note(suite_.scale, text));

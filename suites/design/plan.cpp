@@ -8,6 +8,8 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/data/choice_task.h"
 #include "core/data/data_cache.h"
 #include "core/data/data_loader.h"
@@ -170,8 +172,8 @@ class DataFit {
     } catch (const Error& error) {
       const std::string who =
           cell.vocabulary_asked_by.empty() ? "" : " (asked for by " + cell.vocabulary_asked_by + ")";
-      throw Error(error.code(), cell.label + ": the vocabulary of " + std::to_string(vocab_size) + " tokens" + who +
-                                    " is too small: " + error.what());
+      throw_again(error, cell.label + ": the vocabulary of " + std::to_string(vocab_size) + " tokens" + who +
+                             " is too small: " + error.what());
     }
   }
 
@@ -179,15 +181,18 @@ class DataFit {
   void require_prefixes(const Cell& cell) {
     if (cell.config.loss.prefix.empty()) return;
     if (!data_.vocabulary)
-      throw Error(ErrorCode::kInvalidArgument,
-                  cell.label + ": /loss/prefix needs the bytes of the tokens, but data " + data_.name +
-                      " has no file \"" + core::kVocabularyFile +
-                      "\" in its folder; GPT-2's tokens are in r50k_base.tiktoken, to be copied there by that name");
+      throw core::Refusal(
+          ErrorCode::kInvalidArgument, core::Reason::kMissingFile,
+          cell.label + ": /loss/prefix needs the bytes of the tokens, but data " + data_.name + " has no file \"" +
+              core::kVocabularyFile +
+              "\" in its folder; GPT-2's tokens are in r50k_base.tiktoken, to be copied there by that name",
+          core::kVocabularyFile);
     const std::vector<std::int32_t>& prefixes = prefixes_of(*data_.vocabulary);
     if (std::cmp_greater(prefixes.size(), cell.config.model.vocab_size))
-      throw Error(ErrorCode::kInvalidArgument,
-                  cell.label + ": " + data_.vocabulary->string() + " has " + std::to_string(prefixes.size()) +
-                      " tokens, but /model/vocab_size is " + std::to_string(cell.config.model.vocab_size));
+      throw core::Refusal(ErrorCode::kInvalidArgument, core::Reason::kOtherVocabulary,
+                          cell.label + ": " + data_.vocabulary->string() + " has " + std::to_string(prefixes.size()) +
+                              " tokens, but /model/vocab_size is " + std::to_string(cell.config.model.vocab_size),
+                          data_.vocabulary->string());
     const auto has_prefix = [](std::int32_t prefix) { return prefix >= 0; };
     if (std::none_of(prefixes.begin(), prefixes.end(), has_prefix))
       note("no token of its vocabulary begins with another, so /loss/prefix has no effect");
@@ -221,11 +226,13 @@ class DataFit {
     const std::int64_t least = config.data.tokens_per_step() + config.data.loader.reserve_tokens + 1;
     const std::int64_t least_val = val_sequences_at_once(config.data);
     if (data_.train_tokens >= least && val_reads(config.data) >= least_val) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                "data " + data_.name + " is too short: it has " + std::to_string(data_.train_tokens) +
-                    " tokens to train on and " + std::to_string(data_.val_tokens) + " to validate, one step takes " +
-                    std::to_string(least) + " and one read of the validation " +
-                    std::to_string(least_val * config.data.val_length() + 1) + "; give more data or a smaller scale");
+    throw core::Refusal(
+        ErrorCode::kInvalidArgument, core::Reason::kTooShort,
+        "data " + data_.name + " is too short: it has " + std::to_string(data_.train_tokens) +
+            " tokens to train on and " + std::to_string(data_.val_tokens) + " to validate, one step takes " +
+            std::to_string(least) + " and one read of the validation " +
+            std::to_string(least_val * config.data.val_length() + 1) + "; give more data or a smaller scale",
+        data_.name);
   }
 
   /// Records from #19 on end with their data. Here, too little data is no reason to stop in the middle of a run.

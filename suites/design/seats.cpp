@@ -5,6 +5,8 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "core/hardware/processors.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 constexpr std::int64_t kMaxSeats = 1024;
 
@@ -26,14 +29,14 @@ Seat read_seat(JsonObject object, std::size_t number) {
     const bool is_list = list->is_array() && !list->empty();
     for (const Json& one : is_list ? *list : Json::array()) {
       if (!one.is_number_integer() || one.get<std::int64_t>() < 0 || one.get<std::int64_t>() > 65535)
-        object.fail("processors", "expected numbers of processors, such as [0, 1]");
+        object.fail("processors", Reason::kWrongType, "expected numbers of processors, such as [0, 1]");
       seat.processors.push_back(one.get<int>());
     }
-    if (!is_list) object.fail("processors", "expected a list of processors, such as [0, 1]");
+    if (!is_list) object.fail("processors", Reason::kWrongType, "expected a list of processors, such as [0, 1]");
   }
   object.finish();
   if (seat.env.empty() && seat.processors.empty())
-    object.fail("env", "a seat needs something of its own: \"env\" or \"processors\"");
+    object.fail("env", Reason::kEmpty, "a seat needs something of its own: \"env\" or \"processors\"");
   return seat;
 }
 
@@ -44,10 +47,12 @@ Seats read_parts(JsonObject object) {
   const std::int64_t count = object.integer(key, 1, kMaxSeats);
   const std::int64_t per_run = object.integer_or("per_run", 1, 1, kMaxSeats);
   if (count % per_run != 0)
-    object.fail("per_run", std::to_string(count) + " cannot be shared out by " + std::to_string(per_run));
+    object.fail("per_run", Reason::kNoMultiple,
+                std::to_string(count) + " cannot be shared out by " + std::to_string(per_run));
   const std::string chunk = object.string_or("chunk", "seed");
   const std::optional<SeatChunk> known = enum_value<SeatChunk>(chunk);
-  if (!known) object.fail("chunk", "expected " + expected_names<SeatChunk>() + ", got \"" + chunk + "\"");
+  if (!known)
+    object.fail("chunk", Reason::kUnknownName, "expected " + expected_names<SeatChunk>() + ", got \"" + chunk + "\"");
   object.finish();
   Seats seats{.places = {}, .share = SeatShare{}, .chunk = *known};
   (are_gpus ? seats.share->gpus : seats.share->processors) = static_cast<int>(per_run);
@@ -65,7 +70,8 @@ Seats read_parts(JsonObject object) {
   for (std::vector<int>& part :
        core::disjoint_processors(core::usable_processors(), static_cast<int>(wanted), static_cast<int>(per_run)))
     seats.places.push_back({.name = name_of(seats.places.size()), .env = {}, .processors = std::move(part)});
-  if (seats.places.size() < wanted) object.fail(key, "there are " + counted(core::available_processors(), "processor"));
+  if (seats.places.size() < wanted)
+    object.fail(key, Reason::kOutOfRange, "there are " + counted(core::available_processors(), "processor"));
   return seats;
 }
 
@@ -77,11 +83,13 @@ void check_distinct(const JsonObject& engine, const Seats& seats) {
       const std::string both = one.name + " and " + other.name;
       for (const int processor : one.processors) {
         if (std::find(other.processors.begin(), other.processors.end(), processor) != other.processors.end())
-          engine.fail("seats", both + " share processor " + std::to_string(processor) +
-                                   ", so that their runs would disturb each other");
+          engine.fail(
+              "seats", Reason::kOverlap,
+              both + " share processor " + std::to_string(processor) + ", so that their runs would disturb each other");
       }
       const bool have_processors = !one.processors.empty() && !other.processors.empty();
-      if (!have_processors && one.env == other.env) engine.fail("seats", both + " are the same place");
+      if (!have_processors && one.env == other.env)
+        engine.fail("seats", Reason::kSameValue, both + " are the same place");
     }
   }
 }
@@ -94,10 +102,11 @@ void check_processors(const Seats& seats, const std::string& source) {
   for (const Seat& seat : seats.places) {
     for (const int processor : seat.processors) {
       if (usable.contains(processor)) continue;
-      throw core::Error(core::ErrorCode::kInvalidArgument, source + ": /engine/seats: " + seat.name +
-                                                               " names processor " + std::to_string(processor) +
-                                                               ", which this program may not use; it may use " +
-                                                               joined(std::vector<int>(usable.begin(), usable.end())));
+      throw core::Refusal(core::ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                          source + ": /engine/seats: " + seat.name + " names processor " + std::to_string(processor) +
+                              ", which this program may not use; it may use " +
+                              joined(std::vector<int>(usable.begin(), usable.end())),
+                          std::to_string(processor));
     }
   }
 }
@@ -110,7 +119,7 @@ Seats read_seats(JsonObject& engine) {
   const Json& json = engine.at("seats");
   if (json.is_object()) return read_parts(engine.object("seats"));
   if (!json.is_array() || json.empty() || json.size() > static_cast<std::size_t>(kMaxSeats))
-    engine.fail("seats", "expected a list of {\"env\": {...}}, or {\"gpus\": 8, \"per_run\": 1}");
+    engine.fail("seats", Reason::kWrongType, "expected a list of {\"env\": {...}}, or {\"gpus\": 8, \"per_run\": 1}");
   Seats seats;
   for (std::size_t i = 0; i < json.size(); ++i)
     seats.places.push_back(

@@ -6,6 +6,8 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "core/protocol/run_spec.h"
 #include "suites/design/grid_table.h"
@@ -15,13 +17,15 @@ namespace {
 
 using core::Json;
 using core::JsonObject;
+using core::Reason;
 
 /// The list at `key`; empty if absent.
 const Json& list_at(JsonObject& object, const std::string& key) {
   static const Json empty = Json::array();
   const Json* value = object.find(key);
   if (value == nullptr) return empty;
-  if (!value->is_array()) object.fail(key, "expected a list, got " + std::string(value->type_name()));
+  if (!value->is_array())
+    object.fail(key, Reason::kWrongType, "expected a list, got " + std::string(value->type_name()));
   return *value;
 }
 
@@ -36,10 +40,11 @@ FeatureChoice read_choice(JsonObject& choice, Design design) {
   if (is_factorial(design) && choice.find("values") != nullptr) {
     feature.values = choice.strings_or_empty("values");
     const std::set<std::string> distinct(feature.values.begin(), feature.values.end());
-    if (distinct.size() != feature.values.size()) choice.fail("values", "a value appears twice; keep one of them");
+    if (distinct.size() != feature.values.size())
+      choice.fail("values", Reason::kRepeated, "a value appears twice; keep one of them");
     if (design == Design::kFractionalFactorial && feature.values.size() != 2)
-      choice.fail("values", "expected two values, got " + std::to_string(feature.values.size()));
-    if (feature.values.size() < 2) choice.fail("values", "expected at least two values");
+      choice.fail("values", Reason::kWrongLength, "expected two values, got " + std::to_string(feature.values.size()));
+    if (feature.values.size() < 2) choice.fail("values", Reason::kWrongLength, "expected at least two values");
   } else {
     feature.value = choice.string("value");
   }
@@ -62,7 +67,7 @@ std::vector<FeatureChoice> read_features(JsonObject& object, Design design) {
       return other.id == choices.back().id && (!may_repeat || other.value == choices.back().value);
     };
     if (std::count_if(choices.begin(), choices.end(), is_same) > 1)
-      object.fail("features", choices.back().id + " appears twice; keep one of them");
+      object.fail("features", Reason::kRepeated, choices.back().id + " appears twice; keep one of them");
   }
   return choices;
 }
@@ -73,8 +78,9 @@ void read_participants(JsonObject& base, Suite& suite) {
   if (base.find("ranks") != nullptr) suite.ranks = base.integer("ranks", 1, kMax);
   if (base.find("processes") != nullptr) suite.processes = base.integer("processes", 1, kMax);
   if (suite.ranks && suite.processes && *suite.ranks % *suite.processes != 0) {
-    base.fail("ranks", "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
-                           std::to_string(*suite.ranks));
+    base.fail("ranks", Reason::kNoMultiple,
+              "expected a multiple of the " + std::to_string(*suite.processes) + " processes, got " +
+                  std::to_string(*suite.ranks));
   }
 }
 
@@ -87,7 +93,7 @@ void read_run_settings(JsonObject& object, Suite& suite) {
   if (const Json* evaluations = nested.find("evaluations"))
     suite.evaluations = read_evaluation_requests(*evaluations, suite.source, object.pointer_to("run") + "/evaluations");
   if (!suite.evaluations.empty() && !suite.mock.is_null())
-    nested.fail("evaluations", "the mock engine has no model that answers; use the native one");
+    nested.fail("evaluations", Reason::kExcluded, "the mock engine has no model that answers; use the native one");
   nested.finish();
 }
 
@@ -106,7 +112,8 @@ void read_base(JsonObject& object, Suite& suite) {
   read_participants(base, suite);
   suite.base_features = base.named_strings_or_empty("features");
   if (const Json* patch = base.find("patch")) {
-    if (!patch->is_object()) base.fail("patch", "expected an object, got " + std::string(patch->type_name()));
+    if (!patch->is_object())
+      base.fail("patch", Reason::kWrongType, "expected an object, got " + std::string(patch->type_name()));
     suite.base_patch = *patch;
   }
   base.finish();
@@ -121,41 +128,43 @@ void read_records(JsonObject& object, Suite& suite) {
   }
   object.finish();  // all else has been read, so a misspelt "records" is reported as unknown, not as missing
   suite.records = object.strings_or_empty("records");
-  if (suite.records.empty()) object.fail("records", "the design \"history\" needs a list of records");
+  if (suite.records.empty()) object.fail("records", Reason::kEmpty, "the design \"history\" needs a list of records");
   if (std::set<std::string>(suite.records.begin(), suite.records.end()).size() != suite.records.size())
-    object.fail("records", "a record appears twice; keep one of them");
+    object.fail("records", Reason::kRepeated, "a record appears twice; keep one of them");
 }
 
 void read_claims(JsonObject& object, Suite& suite) {
-  if (suite.external) object.fail("design", "\"claims\" are about our engine, not an external trainer");
+  if (suite.external)
+    object.fail("design", Reason::kExcluded, "\"claims\" are about our engine, not an external trainer");
   suite.claims = object.strings_or_empty("claims");
   if (std::set<std::string>(suite.claims.begin(), suite.claims.end()).size() != suite.claims.size())
-    object.fail("claims", "a claim appears twice; keep one of them");
+    object.fail("claims", Reason::kRepeated, "a claim appears twice; keep one of them");
 }
 
 Axis read_axis(JsonObject& object, bool is_external) {
   Axis axis;
   if (is_external && object.has("path"))
-    object.fail("path", "an external trainer's settings are not known; name a \"feature\" of the engine");
+    object.fail("path", Reason::kExcluded,
+                "an external trainer's settings are not known; name a \"feature\" of the engine");
   if (object.has("feature") == object.has("path"))
-    object.fail("", "an axis has either a \"feature\" or a \"path\" to one setting");
+    object.fail("", Reason::kAmbiguous, "an axis has either a \"feature\" or a \"path\" to one setting");
   if (object.has("feature")) {
     axis.feature = object.string("feature");
   } else {
     axis.path = object.string("path");
     if (axis.path.size() < 2 || axis.path[0] != '/' || axis.path.back() == '/')
-      object.fail("path",
+      object.fail("path", Reason::kMalformed,
                   "expected a JSON pointer such as \"/optimizer/hidden_matrices/lr\", got \"" + axis.path + "\"");
   }
   for (const Json& value : list_at(object, "values")) {
     if (!axis.feature.empty() && !value.is_string())
-      object.fail("values", "expected names of the feature's values, got " + value.dump());
-    if (value.is_object()) object.fail("values", "expected values of one setting, got an object");
+      object.fail("values", Reason::kWrongType, "expected names of the feature's values, got " + value.dump());
+    if (value.is_object()) object.fail("values", Reason::kWrongType, "expected values of one setting, got an object");
     if (std::count(axis.values.begin(), axis.values.end(), value) > 0)
-      object.fail("values", "the value " + value.dump() + " appears twice; keep one of them");
+      object.fail("values", Reason::kRepeated, "the value " + value.dump() + " appears twice; keep one of them");
     axis.values.push_back(value);
   }
-  if (axis.values.empty()) object.fail("values", "expected at least one value");
+  if (axis.values.empty()) object.fail("values", Reason::kEmpty, "expected at least one value");
   object.finish();
   return axis;
 }
@@ -169,7 +178,8 @@ void read_axes(JsonObject& object, Suite& suite) {
       return other.feature == suite.axes.back().feature && other.path == suite.axes.back().path;
     };
     if (std::count_if(suite.axes.begin(), suite.axes.end(), is_same) > 1)
-      object.fail("axes", suite.axes.back().feature + suite.axes.back().path + " appears twice; keep one of them");
+      object.fail("axes", Reason::kRepeated,
+                  suite.axes.back().feature + suite.axes.back().path + " appears twice; keep one of them");
   }
 }
 
@@ -178,7 +188,8 @@ void read_cells(JsonObject& object, Suite& suite) {
   constexpr std::int64_t kMax = 1 << 20;
   const bool is_listed = suite.design == Design::kCells || suite.design == Design::kHistory;
   if (suite.design == Design::kCells && !suite.external)
-    object.fail("design", "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
+    object.fail("design", Reason::kExcluded,
+                "\"cells\" is for an external trainer: {\"engine\": {\"command\": [...]}}");
   if (suite.design == Design::kHistory && !suite.external) return read_records(object, suite);
   if (suite.design == Design::kClaims) return read_claims(object, suite);
   read_base(object, suite);
@@ -186,7 +197,7 @@ void read_cells(JsonObject& object, Suite& suite) {
   if (suite.design == Design::kSweep) {
     read_axes(object, suite);
     object.finish();  // a misspelt "axes" is reported as unknown
-    if (suite.axes.empty()) object.fail("axes", "the design \"sweep\" needs at least one axis");
+    if (suite.axes.empty()) object.fail("axes", Reason::kEmpty, "the design \"sweep\" needs at least one axis");
     return;
   }
   if (suite.design == Design::kAA) {
@@ -199,7 +210,8 @@ void read_cells(JsonObject& object, Suite& suite) {
   if (suite.design != Design::kFractionalFactorial) return;
   if (object.find("runs") != nullptr) suite.runs = object.integer("runs", 2, kMax);
   if (object.find("resolution") != nullptr) suite.resolution = object.integer("resolution", 3, 16);
-  if (suite.runs && suite.resolution) object.fail("resolution", "\"runs\" is given too; keep one of them");
+  if (suite.runs && suite.resolution)
+    object.fail("resolution", Reason::kExcluded, "\"runs\" is given too; keep one of them");
 }
 
 std::vector<std::uint64_t> read_seeds(JsonObject& object) {
@@ -208,12 +220,13 @@ std::vector<std::uint64_t> read_seeds(JsonObject& object) {
   for (const Json& item : list_at(object, "seeds")) {
     const auto seed = core::integer_of<std::int64_t>(item);
     if (!seed || *seed < 0)
-      object.fail("seeds", "expected whole numbers from 0 to " + std::to_string(INT64_MAX) + ", got " + item.dump());
+      object.fail("seeds", Reason::kOutOfRange,
+                  "expected whole numbers from 0 to " + std::to_string(INT64_MAX) + ", got " + item.dump());
     if (!known.insert(static_cast<std::uint64_t>(*seed)).second)
-      object.fail("seeds", "the seed " + std::to_string(*seed) + " appears twice; keep one of them");
+      object.fail("seeds", Reason::kRepeated, "the seed " + std::to_string(*seed) + " appears twice; keep one of them");
     seeds.push_back(static_cast<std::uint64_t>(*seed));
   }
-  if (object.has("seeds") && seeds.empty()) object.fail("seeds", "expected at least one seed");
+  if (object.has("seeds") && seeds.empty()) object.fail("seeds", Reason::kEmpty, "expected at least one seed");
   return seeds.empty() ? Suite{}.seeds : seeds;
 }
 
@@ -242,11 +255,13 @@ Json read_mock(JsonObject& object) {
   if (engine->is_string()) {
     if (engine->get<std::string>() == "native") return nullptr;
     if (engine->get<std::string>() == "mock") return Json::object();
-    object.fail("engine", "expected \"native\", \"mock\" or {\"mock\": {...}}, got " + engine->dump());
+    object.fail("engine", Reason::kUnknownName,
+                "expected \"native\", \"mock\" or {\"mock\": {...}}, got " + engine->dump());
   }
   JsonObject nested = object.object("engine");
   const Json mock = nested.at("mock");
-  if (!mock.is_object()) nested.fail("mock", "expected an object, got " + std::string(mock.type_name()));
+  if (!mock.is_object())
+    nested.fail("mock", Reason::kWrongType, "expected an object, got " + std::string(mock.type_name()));
   nested.finish();
   return mock;
 }
@@ -256,7 +271,8 @@ constexpr const char* kNoModel = "the mock engine trains no model to measure; le
 /// Reads what only our own engines have.
 void read_native(JsonObject& object, Suite& suite) {
   if (object.find("cells") != nullptr)
-    object.fail("cells", "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
+    object.fail("cells", Reason::kExcluded,
+                "only an external trainer has listed cells: {\"engine\": {\"command\": [...]}}");
   for (const Json& feature : list_at(object, "inline_features")) suite.inline_features.push_back(feature);
   suite.scale = object.string_or("scale", suite.scale);
   suite.data = parse_data_request(object.string_or("data", "synthetic"), core::json_location(suite.source, "/data"));
@@ -268,7 +284,7 @@ void read_native(JsonObject& object, Suite& suite) {
   suite.health_every = core::read_health_every(object, suite.metrics);
   suite.mock = read_mock(object);
   read_run_settings(object, suite);
-  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", kNoModel);
+  if (!suite.mock.is_null() && !suite.metrics.empty()) object.fail("metrics", Reason::kExcluded, kNoModel);
   read_cells(object, suite);
 }
 
@@ -280,7 +296,7 @@ Suite read_suite(const Json& value, const std::string& source) {
   suite.source = source;
   object.find("$schema");
   suite.name = object.string("name");
-  if (suite.name.empty()) object.fail("name", "expected a name, got \"\"");
+  if (suite.name.empty()) object.fail("name", Reason::kEmpty, "expected a name, got \"\"");
   suite.title = object.string_or("title", suite.name);
   suite.text = object.string_or("text", "");
   suite.design = object.enumeration<Design>("design");
@@ -310,10 +326,12 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (suite.external &&
       (overrides.scale || overrides.data || overrides.threads || overrides.device || overrides.kernels ||
        overrides.metrics || overrides.health_every || overrides.ranks || overrides.processes)) {
-    throw core::Error(core::ErrorCode::kInvalidArgument,
-                      suite.source +
-                          ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
-                          "--health-every, --ranks or --processes; put what it needs into its command");
+    throw core::Refusal(
+        core::ErrorCode::kInvalidArgument, Reason::kExcluded,
+        suite.source +
+            ": an external trainer takes no --scale, --data, --threads, --device, --kernels, --metrics, "
+            "--health-every, --ranks or --processes; put what it needs into its command",
+        suite.source);
   }
   const bool changes_cells =
       overrides.scale || overrides.threads || overrides.device || overrides.ranks || overrides.processes;
@@ -328,11 +346,13 @@ Suite with_overrides(Suite suite, const SuiteOverrides& overrides) {
   if (overrides.health_every) suite.health_every = overrides.health_every;
   if (!suite.metrics.contains(core::AskedMetric::kHealth)) {
     if (overrides.health_every)
-      throw core::Error(core::ErrorCode::kInvalidArgument, "--health-every: add --metrics health");
+      throw core::Refusal(core::ErrorCode::kInvalidArgument, Reason::kInactive, "--health-every: add --metrics health",
+                          "--health-every");
     suite.health_every.reset();  // the command leaves the suite's metric out
   }
   if (!suite.mock.is_null() && !suite.metrics.empty())
-    throw core::Error(core::ErrorCode::kInvalidArgument, std::string("--metrics: ") + kNoModel);
+    throw core::Refusal(core::ErrorCode::kInvalidArgument, Reason::kExcluded, std::string("--metrics: ") + kNoModel,
+                        "--metrics");
   if (overrides.ranks || overrides.processes) {  // together: the file's ranks may not fit the processes requested here
     suite.ranks = overrides.ranks;
     suite.processes = overrides.processes;

@@ -126,7 +126,7 @@ std::string with_last_words(std::string message, const std::string& output) {
 }
 
 Classification of_exit(const RunEnd& end) {
-  const std::string cut = end.has_cut_line ? ", in the middle of an event line" : "";
+  const std::string cut = end.has_cut_line ? std::string(", ") + words_of(EarlyEnd::kCutLine) : "";
   if (end.exit.signal != 0) {
     const bool is_memory = (end.exit.signal == SIGKILL && end.was_oom_killed) || speaks_of_memory(end.output_tail);
     return {is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
@@ -139,13 +139,13 @@ Classification of_exit(const RunEnd& end) {
     return {RunOutcome::kUnsupported, "the engine refused the run: " + last_line(end.output_tail)};
   const std::string code = end.exit.text();
   if (end.finished)
-    return {RunOutcome::kCrashed, with_last_words("the engine finished, but then ended with " + code, end.output_tail)};
+    return {RunOutcome::kCrashed, with_last_words(words_of(EarlyEnd::kAfterFinish) + code, end.output_tail)};
   // A launcher survives a rank that the kernel has killed, and names the signal.
   const bool is_memory =
       speaks_of_memory(end.output_tail) || (end.was_oom_killed && end.output_tail.find("SIGKILL") != std::string::npos);
-  return {is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
-          with_last_words("the engine ended with " + code + " and without saying that it had finished" + cut,
-                          end.output_tail)};
+  return {
+      is_memory ? RunOutcome::kOutOfMemory : RunOutcome::kCrashed,
+      with_last_words("the engine ended with " + code + " and " + words_of(EarlyEnd::kUnsaid) + cut, end.output_tail)};
 }
 
 std::optional<std::int64_t> counter_in(const char* file, const std::string& name) {
@@ -159,6 +159,17 @@ std::optional<std::int64_t> counter_in(const char* file, const std::string& name
 }
 
 }  // namespace
+
+const char* words_of(EarlyEnd end) {
+  switch (end) {
+    case EarlyEnd::kUnsaid: return "without saying that it had finished";
+    case EarlyEnd::kCutLine: return "in the middle of an event line";
+    case EarlyEnd::kLongLine: return "is longer than a megabyte";
+    case EarlyEnd::kUnusableLine: return "is unusable: ";
+    case EarlyEnd::kAfterFinish: break;
+  }
+  return "the engine finished, but then ended with ";
+}
 
 Classification classify(const RunEnd& end) {
   const bool is_whole = end.finished && end.exit.is_success();

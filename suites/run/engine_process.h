@@ -78,6 +78,16 @@ struct Classification {
   std::string message;  ///< empty when completed
 };
 
+/// How an engine ended that did not end as it should. The words are a part of what is said of its run.
+enum class EarlyEnd {
+  kUnsaid,        ///< before it said that it had finished
+  kCutLine,       ///< within an event line
+  kLongLine,      ///< after an event line that was too long
+  kUnusableLine,  ///< after an event line that cannot be read, or makes no sense there
+  kAfterFinish,   ///< badly, after it had said that it had finished
+};
+const char* words_of(EarlyEnd end);
+
 Classification classify(const RunEnd& end);
 
 /// The number of processes that the kernel has killed for lack of memory (in this cgroup, else on the machine); nullopt

@@ -131,12 +131,21 @@ void LogFollower::read(LogReader& reader, bool is_last) {
   if (file_.get() >= 0) read_open(reader);
 }
 
+LogTrouble LogFollower::trouble() const {
+  if (file_.get() >= 0) return LogTrouble::kNone;
+  if (!open_error_.empty()) return LogTrouble::kUnreadable;
+  return before_.empty() ? LogTrouble::kMissing : LogTrouble::kUntouched;
+}
+
 std::string LogFollower::problem() const {
-  if (file_.get() >= 0) return "";
-  if (!open_error_.empty()) return "its log file cannot be read: " + open_error_;
   const std::string name = pattern_.filename().string() + " in " + pattern_.parent_path().string();
-  if (before_.empty()) return "there is no log file " + name;
-  return "it wrote nothing into its log file " + name + ", which was there before";
+  switch (trouble()) {
+    case LogTrouble::kNone: break;
+    case LogTrouble::kUnreadable: return "its log file cannot be read: " + open_error_;
+    case LogTrouble::kMissing: return "there is no log file " + name;
+    case LogTrouble::kUntouched: return "it wrote nothing into its log file " + name + ", which was there before";
+  }
+  return "";
 }
 
 }  // namespace nanobench::suites

@@ -25,6 +25,14 @@ class LogReader {
   virtual void on_end() = 0;
 };
 
+/// Why there was nothing to read.
+enum class LogTrouble {
+  kNone,
+  kUnreadable,  ///< the operating system refuses
+  kMissing,     ///< no file has the name
+  kUntouched,   ///< a file was there before, and nothing was written into it
+};
+
 class LogFollower {
  public:
   /// `pattern` is a path whose last part may hold the wildcards * and ?. From existing files, only what is written from
@@ -35,7 +43,9 @@ class LogFollower {
   /// newest is followed; a newer one later replaces it.
   void read(LogReader& reader, bool is_last);
 
-  /// After the last read: the reason why there was nothing to read, or "".
+  /// After the last read: why there was nothing to read.
+  LogTrouble trouble() const;
+  /// The same in words; "" if there was something.
   std::string problem() const;
 
  private:

@@ -11,6 +11,8 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "results/metric.h"
 
@@ -101,10 +103,10 @@ std::string spec_text(const PlannedRun& run, std::int64_t run_id, const MarkedPr
 }
 
 [[noreturn]] void refuse_changed(const std::string& what) {
-  throw Error(ErrorCode::kIncomplete, what +
-                                          " changed after the suite began, so the suite ends here; what is measured "
-                                          "is kept; run the same command again, which measures the whole suite "
-                                          "with the changed files");
+  throw core::Refusal(ErrorCode::kIncomplete, core::Reason::kChanged,
+                      what +
+                          " changed after the suite began, so the suite ends here; what is measured is kept; run the "
+                          "same command again, which measures the whole suite with the changed files");
 }
 
 }  // namespace
@@ -265,7 +267,8 @@ bool RunSession::read_events() {
   lines_.add(bytes, [this](std::string_view line) { handle_line(line); });
   if (lines_.is_dropping() && !is_ignoring_events_) {
     is_ignoring_events_ = true;
-    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_ + 1) + " is longer than a megabyte", SIGKILL);
+    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_ + 1) + " " + words_of(EarlyEnd::kLongLine),
+         SIGKILL);
   }
   return true;
 }
@@ -284,7 +287,8 @@ void RunSession::handle_line(std::string_view line) {
     if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kInternal)
       throw;
     is_ignoring_events_ = true;
-    stop(StopReason::kBrokenEvents, "event line " + std::to_string(line_) + " is unusable: " + error.what(), SIGKILL);
+    stop(StopReason::kBrokenEvents,
+         "event line " + std::to_string(line_) + " " + words_of(EarlyEnd::kUnusableLine) + error.what(), SIGKILL);
     return;
   }
   if (const auto* hello = std::get_if<core::HelloEvent>(&*event)) {

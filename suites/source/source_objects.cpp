@@ -6,6 +6,8 @@
 
 #include "core/base/digest.h"
 #include "core/base/input_file.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "suites/source/git_command.h"
 #include "suites/source/source_names.h"
@@ -16,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
+using core::Reason;
 
 constexpr double kGitSeconds = 120;                              ///< for a large repository on a slow disk
 constexpr std::size_t kMaxOutput = std::size_t{64} << 20;        ///< a diff of two revisions, a list of files
@@ -27,8 +30,8 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
-[[noreturn]] void refuse_source(const std::string& text) {
-  throw Error(ErrorCode::kInvalidArgument, text);
+[[noreturn]] void refuse_source(Reason reason, const std::string& subject, const std::string& text) {
+  throw core::Refusal(ErrorCode::kInvalidArgument, reason, text, subject);
 }
 
 void write_once(const fs::path& file, const std::string& text) {
@@ -55,7 +58,8 @@ struct SourceObjects::Index {
 SourceObjects::SourceObjects(const fs::path& cache, const fs::path& folder) : folder_(folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
-    throw Error(ErrorCode::kNotFound, "the trainer's source " + folder.string() + " is no folder");
+    throw core::Refusal(ErrorCode::kNotFound, Reason::kMissingFile,
+                        "the trainer's source " + folder.string() + " is no folder", folder.string());
   folder_ = fs::canonical(folder);
   git_dir_ = cache / "sources" / core::digest_of(folder_.string()).substr(0, 16) / "git";
   if (!fs::exists(git_dir_ / "HEAD", ignored)) {
@@ -94,7 +98,8 @@ std::string SourceObjects::user_git(const std::vector<std::string>& arguments) c
   const std::vector<std::string> command = git_of_user(folder_, arguments);
   const core::CommandResult result = core::run_command(command, {.seconds = kGitSeconds, .max_output = kMaxOutput});
   if (result.is_success()) return result.out;
-  refuse_source(folder_.string() + ": " + core::failure_text({"git", arguments.front()}, result));
+  refuse_source(Reason::kProgramFails, "git",
+                folder_.string() + ": " + core::failure_text({"git", arguments.front()}, result));
 }
 
 std::string SourceObjects::commit_of(const std::string& revision) const {
@@ -102,7 +107,8 @@ std::string SourceObjects::commit_of(const std::string& revision) const {
     return first_line(user_git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
   } catch (const Error& error) {
     core::rethrow_internal(error);
-    refuse_source(is_repository_ ? "the repository of " + folder_.string() + " has no commit \"" + revision + "\""
+    refuse_source(is_repository_ ? Reason::kNoCommit : Reason::kNoRepository, revision,
+                  is_repository_ ? "the repository of " + folder_.string() + " has no commit \"" + revision + "\""
                                  : folder_.string() + " is in no repository of git, so that it has no commit \"" +
                                        revision + "\"");
   }
@@ -113,7 +119,7 @@ std::string SourceObjects::tree_at(const std::string& commit) const {
   const core::CommandResult result =
       run({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + ":" + folder});
   if (result.is_success()) return first_line(result.out);
-  refuse_source("the commit " + commit + " has no folder " + prefix_);
+  refuse_source(Reason::kMissingFile, prefix_, "the commit " + commit + " has no folder " + prefix_);
 }
 
 std::string SourceObjects::tree_of_revision(const std::string& revision) {
@@ -149,16 +155,19 @@ std::vector<std::string> SourceObjects::files_of_folder(const std::vector<fs::pa
 
 std::string SourceObjects::tree_of_folder(const std::vector<fs::path>& left_out) {
   const std::vector<std::string> files = files_of_folder(left_out);
-  if (files.empty()) refuse_source("no file of the trainer's source " + folder_.string() + " is one of a program");
+  if (files.empty())
+    refuse_source(Reason::kEmpty, folder_.string(),
+                  "no file of the trainer's source " + folder_.string() + " is one of a program");
   std::uintmax_t bytes = 0;
   std::error_code ignored;
   for (const std::string& file : files)
     bytes += fs::is_symlink(folder_ / file) ? 0 : fs::file_size(folder_ / file, ignored);
   if (files.size() > kMaxFiles || bytes > kMaxBytes)
-    refuse_source("the trainer's source " + folder_.string() + " has " +
-                  counted(static_cast<std::int64_t>(files.size()), "file") + " of " + std::to_string(bytes >> 20) +
-                  " MiB, expected at most " + std::to_string(kMaxFiles) + " of " + std::to_string(kMaxBytes >> 20) +
-                  "; name a folder with less, or tell git to ignore the others");
+    refuse_source(Reason::kTooLarge, folder_.string(),
+                  "the trainer's source " + folder_.string() + " has " +
+                      counted(static_cast<std::int64_t>(files.size()), "file") + " of " + std::to_string(bytes >> 20) +
+                      " MiB, expected at most " + std::to_string(kMaxFiles) + " of " + std::to_string(kMaxBytes >> 20) +
+                      "; name a folder with less, or tell git to ignore the others");
   const Index index;
   std::string list;
   for (const std::string& file : files) list += file + '\0';
@@ -174,7 +183,8 @@ std::string SourceObjects::with_change(const std::string& tree, const SourceChan
   const auto parent_of = [&](const std::string& commit) {
     const core::CommandResult result = run({"rev-parse", "--verify", "--quiet", commit + "^"});
     if (!result.is_success())
-      refuse_source("the commit " + change.name + " is the first of its history, so it changes nothing");
+      refuse_source(Reason::kUnused, change.name,
+                    "the commit " + change.name + " is the first of its history, so it changes nothing");
     return tree_at(first_line(result.out));
   };
   switch (change.kind) {
@@ -196,7 +206,7 @@ std::string SourceObjects::merge_base_of(const std::string& branch, const std::s
   const std::string ours = commit_of(revision.empty() ? "HEAD" : revision), theirs = commit_of(branch);
   const core::CommandResult result = run({"merge-base", ours, theirs});
   if (result.is_success()) return first_line(result.out);
-  refuse_source("the branch " + branch + " shares no commit with the source");
+  refuse_source(Reason::kNoCommit, branch, "the branch " + branch + " shares no commit with the source");
 }
 
 std::string SourceObjects::with_difference(const std::string& tree, const std::string& from, const std::string& to,
@@ -251,7 +261,7 @@ std::string SourceObjects::with_patch(const std::string& tree, const fs::path& p
   const std::string text = core::read_input(patch, kPatchLimit);
   if (text.find("\n+++ ") == std::string::npos && !text.starts_with("+++ ") &&
       text.find("diff --git ") == std::string::npos)
-    throw SourceConflict("it is no patch as git diff or diff -u write one");
+    throw SourceConflict(Reason::kMalformed, "it is no patch as git diff or diff -u write one");
   std::string words;
   for (const char* strip : {"-p1", "-p0"}) {  // diff -u names files without a/ and b/
     const Index index;
@@ -264,7 +274,7 @@ std::string SourceObjects::with_patch(const std::string& tree, const fs::path& p
                                  result.err.find("unable to find filename") != std::string::npos;
     if (!has_other_names) break;
   }
-  throw SourceConflict(words);
+  throw SourceConflict(Reason::kClash, words);
 }
 
 std::string SourceObjects::place_of_conflict(const Index& index, const std::string& words_of_git) const {
@@ -305,14 +315,16 @@ std::string SourceObjects::with_replacements(const std::string& tree,
   for (const Replacement& item : replacements) {
     if (!texts.contains(item.file)) {
       const std::optional<std::string> text = text_of(tree, item.file);
-      if (!text) throw SourceConflict("there is no file " + item.file);
+      if (!text) throw SourceConflict(Reason::kMissingFile, "there is no file " + item.file, item.file);
       texts[item.file] = *text;
     }
     std::string& text = texts[item.file];
     const std::size_t count = count_of(text, item.old_text);
     if (count != 1)
-      throw SourceConflict(item.file + " has \"" + on_one_line(item.old_text, 60) + "\" " +
-                           (count == 0 ? "nowhere" : std::to_string(count) + " times, expected it once"));
+      throw SourceConflict(count == 0 ? Reason::kNowhere : Reason::kRepeated,
+                           item.file + " has \"" + on_one_line(item.old_text, 60) + "\" " +
+                               (count == 0 ? "nowhere" : std::to_string(count) + " times, expected it once"),
+                           item.old_text);
     text.replace(text.find(item.old_text), item.old_text.size(), item.new_text);
   }
   for (const auto& [file, text] : texts) {

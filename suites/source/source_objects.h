@@ -9,18 +9,20 @@
 #include <vector>
 
 #include "core/base/atomic_write.h"
-#include "core/base/error.h"
+#include "core/base/refusal.h"
 #include "core/process/command.h"
 #include "suites/source/source_change.h"
 
 namespace nanobench::suites {
 
 /// A change that does not fit the tree that it is applied to.
-class SourceConflict : public core::Error {
+class SourceConflict : public core::Refusal {
  public:
-  /// `place`: file and place in it, "train.py, near \"lr = 0.1\"".
-  explicit SourceConflict(const std::string& place)
-      : core::Error(core::ErrorCode::kInvalidArgument, "does not apply: " + place), place_(place) {}
+  /// `place`: file and place in it, "train.py, near \"lr = 0.1\"". It is the subject unless another one is given.
+  SourceConflict(core::Reason reason, const std::string& place, const std::string& subject = "")
+      : core::Refusal(core::ErrorCode::kInvalidArgument, reason, "does not apply: " + place,
+                      subject.empty() ? place : subject),
+        place_(place) {}
 
   const std::string& place() const { return place_; }
 

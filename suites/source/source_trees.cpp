@@ -1,6 +1,8 @@
 #include "suites/source/source_trees.h"
 
 #include "core/base/digest.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "core/process/command.h"
 #include "suites/source/scratch_tree.h"
@@ -12,11 +14,12 @@ namespace fs = std::filesystem;
 using core::Error;
 using core::ErrorCode;
 using core::Json;
+using core::Reason;
 
 constexpr double kCheckSeconds = 600;  ///< of a suite's check: it may compile kernels
 
-[[noreturn]] void refuse_change(const std::string& text) {
-  throw Error(ErrorCode::kInvalidArgument, text);
+[[noreturn]] void refuse_change(Reason reason, const std::string& subject, const std::string& text) {
+  throw core::Refusal(ErrorCode::kInvalidArgument, reason, text, subject);
 }
 
 std::string base_tree_of(SourceObjects& objects, const TrainerSource& source) {
@@ -59,10 +62,12 @@ const std::string& SourceTrees::alone(const NamedChange& change) {
   if (const auto found = alone_.find(change.change); found != alone_.end()) return found->second;
   try {
     const std::string tree = objects_.with_change(base(), *change.change, source_.revision);
-    if (tree == base()) refuse_change(change.name + ": " + change.change->title() + " changes nothing in the source");
+    if (tree == base())
+      refuse_change(Reason::kUnused, change.name,
+                    change.name + ": " + change.change->title() + " changes nothing in the source");
     return alone_[change.change] = tree;
   } catch (const SourceConflict& error) {
-    throw Error(ErrorCode::kInvalidArgument, change.name + ": " + change.change->title() + " " + error.what());
+    throw_again(error, change.name + ": " + change.change->title() + " " + error.what());
   }
 }
 
@@ -95,7 +100,7 @@ void SourceTrees::fail_together(const std::vector<NamedChange>& changes, std::si
       break;
     }
   }
-  throw SourceConflict(listed(others) + " and " + changes[failed].name + " meet in " + place);
+  throw SourceConflict(Reason::kClash, listed(others) + " and " + changes[failed].name + " meet in " + place, place);
 }
 
 std::string SourceTrees::python_problem(const std::string& tree, const std::string& file, const std::string& python) {
@@ -118,7 +123,7 @@ void SourceTrees::check(const std::string& tree, const std::string& label, const
     const std::string problem = is_python(file) ? python_problem(tree, file, python) : "";
     if (problem.empty()) continue;
     if (objects_.text_of(base(), file) && !python_problem(base(), file, python).empty()) continue;
-    refuse_change(label + ": " + file + " no longer compiles, " + problem);
+    refuse_change(Reason::kNoLongerCompiles, file, label + ": " + file + " no longer compiles, " + problem);
   }
   if (!source_.check.empty()) {
     const ScratchTree scratch(settings_of(tree));
@@ -126,7 +131,8 @@ void SourceTrees::check(const std::string& tree, const std::string& label, const
     command.insert(command.end(), source_.check.begin(), source_.check.end());
     const core::CommandResult result = core::run_command(command, {.seconds = kCheckSeconds});
     if (!result.is_success())
-      refuse_change(label + ": the source's check fails: " + core::failure_text(source_.check, result));
+      refuse_change(Reason::kProgramFails, label,
+                    label + ": the source's check fails: " + core::failure_text(source_.check, result));
   }
   fs::create_directories(passed.parent_path());
   core::write_file_atomically(passed, "");

@@ -116,7 +116,8 @@ TEST_F(ProcessTest, TwoRunnersShareTheWork) {
   EXPECT_EQ(wait_for(second), 0) << log();
   expect_each_run_once(kRuns, kKillSteps);
   EXPECT_EQ(stored_runs().size(), kRuns);
-  EXPECT_NE(log().find("waiting: process"), std::string::npos) << log();
+  const auto names = [&](pid_t pid) { return log().find(" " + std::to_string(pid) + " ") != std::string::npos; };
+  EXPECT_TRUE(names(first) || names(second)) << "one says for whom it waits: " << log();
   // Never two timed runs at once.
   std::vector<RunRecord> runs = stored_runs();
   for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_GE(runs[i].started_at, *runs[i - 1].finished_at);
@@ -145,7 +146,7 @@ TEST_F(ProcessTest, AFullDiskStopsWithASentenceAndLosesNothing) {
   const Json flood = {{"steps", kKillSteps}, {"fault", {{"kind", "flood"}, {"step", 4}, {"value", 20000}}}};
   const int code = wait_for(start(flood, kSeeds, [] { limit_file_size(300'000); }));
   EXPECT_EQ(code, 2) << log();
-  EXPECT_NE(log().find("error: database " + file().string()), std::string::npos) << log();
+  EXPECT_NE(log().find(file().string()), std::string::npos) << log();
   EXPECT_TRUE(engine_processes().empty());
   EXPECT_EQ(wait_for(start(flood, kSeeds)), 0) << log();
   expect_each_run_once(kRuns, kKillSteps + 20000);

@@ -150,7 +150,7 @@ TEST_F(PilotTest, ACellThatFailsTwiceInTheSameWayIsGivenUp) {
   EXPECT_EQ(result.left_out, 3);
   EXPECT_FALSE(result.is_whole());
   ASSERT_EQ(observer_.messages.size(), 2U);
-  EXPECT_NE(observer_.messages[1].find("record13 failed twice"), std::string::npos) << observer_.messages[1];
+  EXPECT_TRUE(observer_.messages[1].starts_with("record13 ")) << observer_.messages[1];
   EXPECT_EQ(Store(file()).runs({.cell = "record13"}).size(), 2U);
   set_faults(core::Json::object());
   EXPECT_EQ(run_with_pilots(plan()).completed, 4) << "the next call tries again";

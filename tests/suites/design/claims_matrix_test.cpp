@@ -6,10 +6,14 @@
 #include "ablations/catalogue.h"
 #include "core/base/error.h"
 #include "suites/design/plan.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/suites/design/design_support.h"
 
 namespace nanobench::suites {
 namespace {
+
+using core::Reason;
+using core::Refused;
 
 Suite claims_matrix_suite_of(std::vector<std::string> claims, const std::string& scale = "smoke") {
   core::Json json = {{"name", "s"}, {"design", "claims"}, {"scale", scale}, {"seeds", {4, 5, 6}}};
@@ -94,7 +98,7 @@ TEST(ClaimsMatrix, KernelsAreThoseThatTheClaimNames) {
   suite.kernels = core::KernelChoice::kReference;
   const Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_EQ(matrix.cells.size(), 2U) << "nothing to compare where every run has them";
-  EXPECT_TRUE(says(matrix, MessageKind::kNotMeasurable, "seed002_kernels_fused", {"reference kernels"}));
+  EXPECT_TRUE(says(matrix, MessageKind::kNotMeasurable, "seed002_kernels_fused", {"reference"}));
 }
 
 TEST(ClaimsMatrix, AnOperationNeedsNoData) {
@@ -141,17 +145,15 @@ TEST(ClaimsMatrix, AllClaimsThatNeedRunsHaveCellsAtNano) {
 }
 
 TEST(ClaimsMatrix, RefusesWhatIsNoClaim) {
-  const auto error_of = [](std::vector<std::string> claims) -> std::string {
-    try {
-      make_matrix(claims_matrix_suite_of(std::move(claims)), catalogue());
-    } catch (const core::Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal_with = [](const std::vector<std::string>& claims) {
+    return core::refusal_of([&] { make_matrix(claims_matrix_suite_of(claims), catalogue()); });
   };
-  EXPECT_NE(error_of({"seed003_attention_skip_fast"}).find("/claims/0"), std::string::npos);
-  EXPECT_NE(error_of({"seed003_value_parameters_halved"}).find("none of the claims"), std::string::npos);
-  EXPECT_THROW(claims_matrix_suite_of({"seed003_attention_skip_faster", "seed003_attention_skip_faster"}), core::Error);
+  const Refused unknown = refusal_with({"seed003_attention_skip_fast"});
+  EXPECT_REFUSED(unknown, Reason::kUnknownName, "seed003_attention_skip_fast");
+  EXPECT_TRUE(unknown.names("/claims/0: ")) << unknown.message;
+  EXPECT_EQ(refusal_with({"seed003_value_parameters_halved"}).reason, Reason::kEmpty) << "none needs a run";
+  EXPECT_REFUSED(refusal_with({"seed003_attention_skip_faster", "seed003_attention_skip_faster"}), Reason::kRepeated,
+                 "/claims");
 }
 
 }  // namespace

@@ -6,9 +6,13 @@
 
 #include "core/base/error.h"
 #include "core/hardware/processors.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::suites {
 namespace {
+
+using core::Reason;
+using core::Refused;
 
 using core::Json;
 
@@ -66,19 +70,16 @@ TEST(Seats, WhatIsNoSeatIsRefused) {
   }
 }
 
-void expect_refused(const char* seats, const std::string& words) {
-  try {
-    seats_of(Json::parse(seats));
-    ADD_FAILURE() << seats << " is accepted";
-  } catch (const core::Error& error) {
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
+void expect_refused(const char* seats, Reason reason, const std::vector<std::string>& names) {
+  const Refused refused = core::refusal_of([&] { seats_of(Json::parse(seats)); });
+  EXPECT_REFUSED(refused, reason, "/engine/seats") << seats;
+  for (const std::string& name : names) EXPECT_TRUE(refused.names(name)) << refused.message;
 }
 
 TEST(Seats, NoTwoAreTheSamePlace) {
-  expect_refused(R"([{"processors": [0, 1]}, {"processors": [1]}])", "seat 0 and seat 1 share processor 1");
-  expect_refused(R"([{"env": {"A": "0"}}, {"env": {"A": "1"}}, {"env": {"A": "0"}}])",
-                 "seat 0 and seat 2 are the same place");
+  expect_refused(R"([{"processors": [0, 1]}, {"processors": [1]}])", Reason::kOverlap, {"seat 0", "seat 1", " 1"});
+  expect_refused(R"([{"env": {"A": "0"}}, {"env": {"A": "1"}}, {"env": {"A": "0"}}])", Reason::kSameValue,
+                 {"seat 0", "seat 2"});
   EXPECT_EQ(seats_of(Json::parse(R"([{"env": {"A": "0"}, "processors": [0]}, {"env": {"A": "0"}, "processors": [1]}])"))
                 .size(),
             2U);
@@ -89,13 +90,9 @@ TEST(Seats, AProcessorThatThereIsNotIsNamed) {
   seats.places = {{.name = "seat 0", .env = {}, .processors = {core::usable_processors().front().number}}};
   EXPECT_NO_THROW(check_processors(seats, "s.json"));
   seats.places.push_back({.name = "seat 1", .env = {}, .processors = {60000}});
-  try {
-    check_processors(seats, "s.json");
-    ADD_FAILURE();
-  } catch (const core::Error& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("s.json: /engine/seats: seat 1 names processor 60000"))
-        << error.what();
-  }
+  const Refused refused = core::refusal_of([&] { check_processors(seats, "s.json"); });
+  EXPECT_REFUSED(refused, Reason::kOutOfRange, "60000");
+  EXPECT_TRUE(refused.begins("s.json: /engine/seats: seat 1 ") && refused.names(" 60000,")) << refused.message;
 }
 
 TEST(Seats, ASeedKeepsItsSeat) {

@@ -48,13 +48,13 @@ class LogFollowerTest : public ::testing::Test {
 TEST_F(LogFollowerTest, ReadsWhileTheFileGrows) {
   LogFollower log = follow("log.txt");
   EXPECT_EQ(look(log), "");
-  EXPECT_NE(log.problem(), "");
+  EXPECT_NE(log.trouble(), LogTrouble::kNone);
   write("log.txt", "one\ntw");
   EXPECT_EQ(look(log), "one\ntw");
   EXPECT_EQ(look(log), "");
   append("log.txt", "o\n");
   EXPECT_EQ(look(log, true), "o\n");
-  EXPECT_EQ(log.problem(), "");
+  EXPECT_EQ(log.trouble(), LogTrouble::kNone);
 }
 
 TEST_F(LogFollowerTest, WhatWasThereBeforeIsNotRead) {
@@ -63,7 +63,7 @@ TEST_F(LogFollowerTest, WhatWasThereBeforeIsNotRead) {
   LogFollower log = follow("log.txt");
   EXPECT_EQ(look(log), "");
   EXPECT_EQ(look(log, true), "");
-  EXPECT_NE(log.problem().find("was there before"), std::string::npos) << log.problem();
+  EXPECT_EQ(log.trouble(), LogTrouble::kUntouched) << log.problem();
   append("log.txt", "new\n");
   EXPECT_EQ(look(log), "new\n") << "of a file that is appended to the new lines count";
 }
@@ -96,7 +96,7 @@ TEST_F(LogFollowerTest, TruncationAndRotationBeginAnew) {
   EXPECT_EQ(look(log), "rest|second file\n") << "the end of the old one is not lost";
   fs::remove(folder_ / "log.txt");
   EXPECT_EQ(look(log, true), "");
-  EXPECT_EQ(log.problem(), "") << "it was there";
+  EXPECT_EQ(log.trouble(), LogTrouble::kNone) << "it was there";
 }
 
 TEST_F(LogFollowerTest, OfAPatternTheNewestThatAppears) {
@@ -112,14 +112,15 @@ TEST_F(LogFollowerTest, OfAPatternTheNewestThatAppears) {
   EXPECT_EQ(look(log, true), "|later\n");
   LogFollower nothing = follow("*.log");
   EXPECT_EQ(look(nothing, true), "");
-  EXPECT_NE(nothing.problem().find("*.log"), std::string::npos);
+  EXPECT_EQ(nothing.trouble(), LogTrouble::kMissing);
+  EXPECT_NE(nothing.problem().find("*.log"), std::string::npos) << nothing.problem();
 }
 
 TEST_F(LogFollowerTest, AFolderIsNoLog) {
   fs::create_directory(folder_ / "log.txt");
   LogFollower log = follow("log.txt");
   EXPECT_EQ(look(log, true), "");
-  EXPECT_NE(log.problem(), "");
+  EXPECT_NE(log.trouble(), LogTrouble::kNone);
 }
 
 }  // namespace

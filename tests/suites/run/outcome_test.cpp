@@ -61,7 +61,8 @@ TEST(Outcome, AnEngineThatRefusesItsSpecificationDoesNotSupportTheRun) {
   end.exit.exit_code = 2;
   end.output_tail = "engine: run.json: /config/model/smear: unknown key\n";
   EXPECT_EQ(classify(end).outcome, RunOutcome::kUnsupported);
-  EXPECT_EQ(classify(end).message, "the engine refused the run: engine: run.json: /config/model/smear: unknown key");
+  EXPECT_TRUE(classify(end).message.ends_with("engine: run.json: /config/model/smear: unknown key"))
+      << classify(end).message;
   end.has_hello = true;
   EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
 }
@@ -88,19 +89,19 @@ TEST(Outcome, TheErrorOfARankStandsBeforeTheEpilogueOfTorchrun) {
   end.output_tail =
       torchrun_failure("a\n[rank3]: torch.OutOfMemoryError: CUDA out of memory.\n", "To enable it see: x");
   EXPECT_EQ(classify(end).outcome, RunOutcome::kOutOfMemory);
-  EXPECT_TRUE(classify(end).message.ends_with("last words: [rank3]: torch.OutOfMemoryError: CUDA out of memory."));
+  EXPECT_TRUE(classify(end).message.ends_with(": [rank3]: torch.OutOfMemoryError: CUDA out of memory."));
   end.output_tail = torchrun_failure("RuntimeError: no\nlast words\n", "To enable it see: x");
   EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
-  EXPECT_TRUE(classify(end).message.ends_with("its last words: RuntimeError: no")) << classify(end).message;
+  EXPECT_TRUE(classify(end).message.ends_with(": RuntimeError: no")) << classify(end).message;
   end.output_tail = torchrun_failure("", "Signal 9 (SIGKILL) received by PID 7");
   EXPECT_EQ(classify(end).outcome, RunOutcome::kCrashed);
   EXPECT_TRUE(classify(end).message.ends_with("Signal 9 (SIGKILL) received by PID 7")) << classify(end).message;
   end.was_oom_killed = true;
   EXPECT_EQ(classify(end).outcome, RunOutcome::kOutOfMemory);
   end.output_tail = "first\n\xc3\xa9\xc3\xa9\n";
-  EXPECT_TRUE(classify(end).message.ends_with("its last words: \xc3\xa9\xc3\xa9")) << "letters of any language";
+  EXPECT_TRUE(classify(end).message.ends_with(": \xc3\xa9\xc3\xa9")) << "letters of any language";
   end.output_tail = "RuntimeError: handled\nand more\n------\n";
-  EXPECT_TRUE(classify(end).message.ends_with("its last words: and more")) << "there is no epilogue";
+  EXPECT_TRUE(classify(end).message.ends_with(": and more")) << "there is no epilogue";
 }
 
 TEST(Outcome, KilledForMemoryIsOutOfMemory) {
@@ -119,7 +120,7 @@ TEST(Outcome, SpeaksOfTheSignalAndTheLastLine) {
   end.output_tail = "first\nlast words\n\n";
   const std::string message = classify(end).message;
   EXPECT_NE(message.find("SIGSEGV"), std::string::npos) << message;
-  EXPECT_TRUE(message.ends_with("its last words: last words")) << message;
+  EXPECT_TRUE(message.ends_with(": last words")) << message;
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "suites/source/scratch_tree.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/suites/source/toy_repository.h"
 
 namespace nanobench::suites {
 namespace {
+
+using core::Reason;
 
 namespace fs = std::filesystem;
 
@@ -38,14 +41,10 @@ class SourceTreesTest : public ToyRepository {
     for (const SourceChange& change : changes) named.push_back({change.title(), &change});
     return read(ScratchTree(trees.settings_of(trees.with(named))).folder() / "train.py");
   }
-  std::string error_of(const std::vector<SourceChange>& changes) const {
-    try {
-      train_with(changes);
-    } catch (const core::Error& error) {
-      EXPECT_NE(error.code(), core::ErrorCode::kInternal);
-      return error.what();
-    }
-    return "";
+  core::Refused refused_with(const std::vector<SourceChange>& changes) const {
+    const core::Refused refused = core::refusal_of([&] { train_with(changes); });
+    EXPECT_TRUE(!refused.is_refused || refused.code != core::ErrorCode::kInternal) << refused.message;
+    return refused;
   }
 };
 
@@ -76,11 +75,12 @@ TEST_F(SourceTreesTest, OnlySomeFilesOfACommitCount) {
   write("model.py", "layers = 4\n");
   SourceChange revert = named(ChangeKind::kRevert, commit("two files"));
   write("model.py", "layers = 5\n");  // with which the revert of model.py does not agree
-  EXPECT_NE(error_of({revert}).find("model.py"), std::string::npos);
+  EXPECT_EQ(refused_with({revert}).reason, Reason::kClash);
+  EXPECT_TRUE(refused_with({revert}).names("model.py")) << refused_with({revert}).message;
   revert.only = {"train.py"};
   EXPECT_EQ(train_with({revert}), text({"muon = 1", "lr = 1", "momentum = 1"}));
   revert.only = {"other.py"};
-  EXPECT_NE(error_of({revert}).find("changes nothing"), std::string::npos);
+  EXPECT_EQ(refused_with({revert}).reason, Reason::kUnused);
 }
 
 TEST_F(SourceTreesTest, APatchOfAnOlderRevisionIsMerged) {
@@ -94,21 +94,23 @@ TEST_F(SourceTreesTest, AConflictNamesBothChangesAndThePlace) {
   const SourceChange two = named(ChangeKind::kPatch, patch("two.patch", "lr = 1", "lr = 2"));
   const SourceChange three = named(ChangeKind::kPatch, patch("three.patch", "lr = 1", "lr = 3"));
   const SourceChange other = named(ChangeKind::kPatch, patch("other.patch", "momentum = 1", "momentum = 2"));
-  const std::string error = error_of({other, two, three});
-  EXPECT_NE(error.find(two.name + " and " + three.name), std::string::npos) << error;
-  EXPECT_NE(error.find("train.py, near \"lr = 1\""), std::string::npos) << error;
-  EXPECT_EQ(error.find(other.name), std::string::npos) << error;
+  const core::Refused refused = refused_with({other, two, three});
+  EXPECT_EQ(refused.reason, Reason::kClash) << refused.message;
+  EXPECT_TRUE(refused.subject.starts_with("train.py, ") && refused.subject.ends_with("\"lr = 1\"")) << refused.subject;
+  EXPECT_TRUE(refused.names(two.name) && refused.names(three.name)) << refused.message;
+  EXPECT_FALSE(refused.names(other.name)) << refused.message;
 }
 
 TEST_F(SourceTreesTest, WhatDoesNotExistOrFitIsRefused) {
   core::write_file_atomically(place_.path() / "words.patch", "no patch\n");
   const std::string words = (place_.path() / "words.patch").string();
-  EXPECT_NE(error_of({named(ChangeKind::kPatch, words)}).find("no patch as"), std::string::npos);
-  EXPECT_NE(error_of({named(ChangeKind::kPatch, words + "x")}), "");
-  EXPECT_NE(error_of({named(ChangeKind::kRevert, "nonsense")}).find("nonsense"), std::string::npos);
-  EXPECT_NE(error_of({named(ChangeKind::kBranch, "main")}).find("changes nothing"), std::string::npos);
-  EXPECT_NE(error_of({replaced("lr = 7", "lr = 8")}).find("nowhere"), std::string::npos);
-  EXPECT_NE(error_of({replaced(" = 1", " = 8")}).find("3 times"), std::string::npos);
+  EXPECT_EQ(refused_with({named(ChangeKind::kPatch, words)}).reason, Reason::kMalformed);
+  EXPECT_REFUSED(refused_with({named(ChangeKind::kPatch, words + "x")}), Reason::kMissingFile, words + "x");
+  EXPECT_REFUSED(refused_with({named(ChangeKind::kRevert, "nonsense")}), Reason::kNoCommit, "nonsense");
+  EXPECT_EQ(refused_with({named(ChangeKind::kBranch, "main")}).reason, Reason::kUnused);
+  EXPECT_REFUSED(refused_with({replaced("lr = 7", "lr = 8")}), Reason::kNowhere, "lr = 7");
+  EXPECT_REFUSED(refused_with({replaced(" = 1", " = 8")}), Reason::kRepeated, " = 1");
+  EXPECT_TRUE(refused_with({replaced(" = 1", " = 8")}).names(" 3 "));
 }
 
 TEST_F(SourceTreesTest, AFolderCountsAsItIsOnDisk) {
@@ -129,7 +131,7 @@ TEST_F(SourceTreesTest, AFolderCountsAsItIsOnDisk) {
 TEST_F(SourceTreesTest, AFolderWithoutGitWorksToo) {
   fs::remove_all(folder_ / ".git");
   EXPECT_EQ(train_with({replaced("lr = 1", "lr = 3")}), text({"muon = 1", "lr = 3", "momentum = 1"}));
-  EXPECT_NE(error_of({named(ChangeKind::kRevert, muon_)}).find("no repository"), std::string::npos);
+  EXPECT_REFUSED(refused_with({named(ChangeKind::kRevert, muon_)}), Reason::kNoRepository, muon_);
 }
 
 TEST_F(SourceTreesTest, PythonThatNoLongerCompilesIsRefused) {
@@ -138,13 +140,10 @@ TEST_F(SourceTreesTest, PythonThatNoLongerCompilesIsRefused) {
   const SourceChange good = replaced("lr = 1", "lr = 2"), bad = replaced("lr = 1", "lr = (");
   trees.check(trees.with({{"good", &good}}), "good", "python3");
   const std::string tree = trees.with({{"bad", &bad}});
-  try {
-    trees.check(tree, "with bad", "python3");
-    FAIL();
-  } catch (const core::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("with bad: train.py no longer compiles, line "), std::string::npos)
-        << error.what();
-  }
+  const core::Refused refused = core::refusal_of([&] { trees.check(tree, "with bad", "python3"); });
+  EXPECT_REFUSED(refused, Reason::kNoLongerCompiles, "train.py");
+  EXPECT_EQ(refused.message.rfind("with bad: ", 0), 0U) << refused.message;
+  EXPECT_TRUE(refused.names("line ")) << "Python's own words: " << refused.message;
 }
 
 TEST_F(SourceTreesTest, TheChecksCommandRunsInEachTree) {
@@ -153,7 +152,7 @@ TEST_F(SourceTreesTest, TheChecksCommandRunsInEachTree) {
   SourceTrees trees(checked, cache_);
   const SourceChange good = replaced("momentum = 1", "momentum = 2"), bad = replaced("lr = 1", "lr = 2");
   trees.check(trees.with({{"good", &good}}), "good", "python3");
-  EXPECT_THROW(trees.check(trees.with({{"bad", &bad}}), "bad", "python3"), core::Error);
+  EXPECT_REFUSAL(trees.check(trees.with({{"bad", &bad}}), "bad", "python3"), Reason::kProgramFails, "bad");
 }
 
 TEST_F(SourceTreesTest, AScratchTreeIsMendedSharedAndRemoved) {
