@@ -51,14 +51,14 @@ struct AuditedRun {
   results::ScriptIdentity script;  ///< without what does not change the training
   std::vector<results::LoggedValidation> validations;
   std::optional<results::LoggedValidation> final_validation;
-  std::optional<double> step_avg_ms;  ///< as last printed, after the last validation
-  std::string early_end;              ///< where the log ends, if before its last planned step
-  std::optional<double> loss;         ///< at the step that counts; val_ema_loss where it is printed
-  std::optional<double> raw_loss;     ///< val_loss there, if `loss` is val_ema_loss
-  std::optional<double> train_ms;     ///< training clock there
-  std::optional<double> step_ms;      ///< mean time of a step until there
-  std::vector<AuditFlag> problems;    ///< without files
-  std::string content;                ///< digest of the file and the run's place in it
+  std::optional<double> step_avg_ms;         ///< as last printed, after the last validation
+  std::optional<results::LogEnd> early_end;  ///< where the log ends, if before its last planned step
+  std::optional<double> loss;                ///< at the step that counts; val_ema_loss where it is printed
+  std::optional<double> raw_loss;            ///< val_loss there, if `loss` is val_ema_loss
+  std::optional<double> train_ms;            ///< training clock there
+  std::optional<double> step_ms;             ///< mean time of a step until there
+  std::vector<AuditFlag> problems;           ///< without files
+  std::string content;                       ///< digest of the file and the run's place in it
   std::string numbers;  ///< digest of all validations with their times; empty if there are too few to tell runs apart
   std::string curve;    ///< the same without the times
   std::optional<AuditFlag> repeats;  ///< the run of the group that it repeats (kSameBytes, ...); it is then not counted

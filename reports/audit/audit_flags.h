@@ -2,18 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "results/import/script_identity.h"
+#include "results/import/speedrun_log.h"
 
 namespace nanobench::reports {
 
 /// What was found, with the members of AuditFlag that belong to it.
 enum class FlagKind {
   // About single runs: `files`.
-  kLogProblem,        ///< `what`: what the reading of the log says; `counts`
-  kCutShort,          ///< `what`: where the log ends, before its last planned step; `counts`
+  kLogProblem,        ///< `problem`; `counts`
+  kCutShort,          ///< it ends at `end`, before its last planned step; `counts`
   kEndsBeforeStep,    ///< it ends before `step`, which counts; `counts`
   kLacksStep,         ///< no validation at `step`, which counts; `counts`
   kSameBytes,         ///< byte for byte the run `what` of the group
@@ -57,6 +59,8 @@ struct AuditFlag {
   std::int64_t count = 0;
   double value = 0.0;
   std::vector<results::ScriptPart> parts = {};
+  std::optional<results::LogProblem> problem = {};
+  std::optional<results::LogEnd> end = {};
   bool counts = true;  ///< false: a run without a loss for it
 
   bool operator==(const AuditFlag&) const = default;

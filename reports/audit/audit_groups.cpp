@@ -39,7 +39,7 @@ AuditedRun run_in(const results::LogFile& file, const results::SpeedrunLog& log,
 
 void add_problems(AuditedRun& item, const std::vector<results::LogProblem>& problems) {
   for (const results::LogProblem problem : problems)
-    item.problems.push_back({.kind = FlagKind::kLogProblem, .what = results::words_of(problem)});
+    item.problems.push_back({.kind = FlagKind::kLogProblem, .problem = problem});
 }
 
 void add_curve_digests(AuditedRun& item) {
@@ -120,7 +120,7 @@ void choose_step(AuditGroup& group, const AuditOptions& options, const std::vect
 /// The validation that counts; a reason is added to the run's problems if there is none.
 std::optional<LoggedValidation> judged_validation(AuditedRun& run, const AuditGroup& group) {
   if (!group.judged_step) {
-    if (!run.early_end.empty()) run.problems.push_back({.kind = FlagKind::kCutShort, .what = run.early_end});
+    if (run.early_end) run.problems.push_back({.kind = FlagKind::kCutShort, .end = run.early_end});
     return run.final_validation;
   }
   const std::int64_t step = *group.judged_step;
@@ -212,7 +212,7 @@ AuditedRun audited_run(const results::LogFile& file, const results::SpeedrunLog&
     add_problems(item, run.problems);
     item.validations = run.validations;
     item.final_validation = run.final_validation();
-    if (const auto end = run.early_end()) item.early_end = results::words_of(*end);
+    item.early_end = run.early_end();
     item.step_avg_ms = run.step_avg_ms;
     if (!item.planned_steps && !run.validations.empty()) item.planned_steps = run.last_step();
     if (run.validations.size() >= kMinCurve) add_curve_digests(item);

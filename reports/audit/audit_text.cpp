@@ -31,8 +31,8 @@ std::string parts_text(const std::vector<results::ScriptPart>& parts) {
 std::string run_text(const AuditFlag& flag) {
   const std::string step = "no validation at step " + std::to_string(flag.step);
   switch (flag.kind) {
-    case FlagKind::kLogProblem: return flag.what + loss_clause(flag) + in_files(flag);
-    case FlagKind::kCutShort: return "cut short: " + flag.what + loss_clause(flag) + in_files(flag);
+    case FlagKind::kLogProblem: return results::words_of(*flag.problem) + loss_clause(flag) + in_files(flag);
+    case FlagKind::kCutShort: return "cut short: " + results::words_of(*flag.end) + loss_clause(flag) + in_files(flag);
     case FlagKind::kEndsBeforeStep: return "cut short: " + step + loss_clause(flag) + in_files(flag);
     case FlagKind::kLacksStep: return step + loss_clause(flag) + in_files(flag);
     case FlagKind::kSameEnds:

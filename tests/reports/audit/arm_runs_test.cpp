@@ -32,8 +32,8 @@ bool has_flag(const LogArm& arm, const AuditFlag& flag) {
   return std::find(arm.flags.begin(), arm.flags.end(), flag) != arm.flags.end();
 }
 
-/// What reading the log finds odd about it, in the words of the reader.
-std::string problem_of(const std::string& log) {
+/// What reading the log finds odd about it.
+results::LogProblem problem_of(const std::string& log) {
   return results::read_speedrun_log(log).runs.front().problems.front();
 }
 
@@ -94,9 +94,9 @@ TEST(ArmRuns, UnfinishedRunsDoNotCount) {
   const results::SpeedrunRun read = results::read_speedrun_log(end).runs.front();
   ASSERT_EQ(read.validations.back().step, 2);
   EXPECT_TRUE(
-      has_flag(arm, {.kind = FlagKind::kCutShort, .files = {"run1.txt"}, .what = read.early_end(), .counts = false}));
-  EXPECT_TRUE(
-      has_flag(arm, {.kind = FlagKind::kLogProblem, .files = {"run2.txt"}, .what = problem_of(odd), .counts = false}));
+      has_flag(arm, {.kind = FlagKind::kCutShort, .files = {"run1.txt"}, .end = read.early_end(), .counts = false}));
+  EXPECT_TRUE(has_flag(
+      arm, {.kind = FlagKind::kLogProblem, .files = {"run2.txt"}, .problem = problem_of(odd), .counts = false}));
   EXPECT_TRUE(has_flag(arm, {.kind = FlagKind::kOtherFiles, .count = 1}));
 }
 

@@ -53,7 +53,7 @@ class AuditTest : public testing::Test {
     const results::SpeedrunLog read = results::read_speedrun_log(log);
     return {.kind = FlagKind::kLogProblem,
             .files = {file},
-            .what = read.runs.empty() ? read.problems.front() : read.runs.back().problems.front(),
+            .problem = read.runs.empty() ? read.problems.front() : read.runs.back().problems.front(),
             .counts = false};
   }
   Auditor auditor_{AuditOptions{}};
@@ -177,9 +177,8 @@ TEST_F(AuditTest, CutAndStrangeLogsAreFlaggedAndNotCounted) {
   EXPECT_EQ(audit.groups[1].n, 2);
   const results::SpeedrunRun read = results::read_speedrun_log(cut).runs.front();
   EXPECT_EQ(read.validations.back().step, 0);
-  EXPECT_TRUE(
-      has_flag(audit.groups[1],
-               {.kind = FlagKind::kCutShort, .files = {"run3.txt"}, .what = read.early_end(), .counts = false}));
+  EXPECT_TRUE(has_flag(audit.groups[1],
+                       {.kind = FlagKind::kCutShort, .files = {"run3.txt"}, .end = read.early_end(), .counts = false}));
   EXPECT_TRUE(has_flag(audit.groups[1], problem_of(odd, "run4.txt")));
 }
 

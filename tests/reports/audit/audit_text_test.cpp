@@ -9,8 +9,8 @@ namespace {
 
 TEST(AuditText, HasASentenceForEachFinding) {
   const std::vector<AuditFlag> flags = {
-      {.kind = FlagKind::kLogProblem, .files = {"a.txt", "b.txt"}, .what = "no training time"},
-      {.kind = FlagKind::kCutShort, .files = {"a", "b", "c", "d", "e"}, .what = "it ends", .counts = false},
+      {.kind = FlagKind::kLogProblem, .files = {"a.txt", "b.txt"}, .problem = results::LogProblem::kNoTime},
+      {.kind = FlagKind::kCutShort, .files = {"a", "b", "c", "d", "e"}, .end = results::LogEnd{5, 9}, .counts = false},
       {.kind = FlagKind::kEndsBeforeStep, .files = {"a.txt"}, .step = 5, .counts = false},
       {.kind = FlagKind::kLacksStep, .files = {"a.txt"}, .step = 5},
       {.kind = FlagKind::kSameBytes, .files = {"b.txt"}, .what = "a.txt"},
@@ -42,8 +42,8 @@ TEST(AuditText, HasASentenceForEachFinding) {
   };
   EXPECT_EQ(texts_of(flags),
             (std::vector<std::string>{
-                "no training time (a.txt, b.txt)",
-                "cut short: it ends; it does not count (a, b, c and 2 more)",
+                results::words_of(results::LogProblem::kNoTime) + " (a.txt, b.txt)",
+                "cut short: " + results::words_of(results::LogEnd{5, 9}) + "; it does not count (a, b, c and 2 more)",
                 "cut short: no validation at step 5; it does not count (a.txt)",
                 "no validation at step 5 (a.txt)",
                 "is byte for byte a.txt: counted once (b.txt)",
