@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 #include "engine/distributed/rendezvous.h"
 
@@ -93,7 +95,7 @@ MeetingPoint ask_agent(const RendezvousPlace& place) {
     return std::string(value.begin(), value.end());
   });
   if (const std::optional<MeetingPoint> point = meeting_point_from(text)) return *point;
-  throw Error(ErrorCode::kUnavailable, "the store of torchrun's agent holds no address of the first process");
+  throw Refusal(ErrorCode::kUnavailable, Reason::kMalformed, kNoFirstAddress);
 }
 
 }  // namespace nanobench::core

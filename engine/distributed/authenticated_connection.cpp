@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/secret_file.h"
 #include "engine/distributed/mesh.h"
 
@@ -45,6 +47,17 @@ Proof prove(const Socket& socket, const CallerHandshake& handshake, Deadline end
 
 }  // namespace
 
+const char* words_of(DropReason reason) {
+  switch (reason) {
+    case DropReason::kTooMany: return "had not finished its handshake when too many others came";
+    case DropReason::kLate: return "did not finish its handshake in time";
+    case DropReason::kSawOurProof: return "ended when it saw our proof, as a process with another secret does";
+    case DropReason::kEnded: return "ended before its handshake did";
+    case DropReason::kNotProven: break;
+  }
+  return "did not prove that it knows the secret of this run";
+}
+
 AuthenticatedListener::AuthenticatedListener(Listening listening, const Membership& membership, int own_rank)
     : listening_(std::move(listening)), membership_(membership), own_rank_(own_rank) {}
 
@@ -64,7 +77,7 @@ void AuthenticatedListener::accept_new() {
       const bool has_no_descriptor = !socket.is_open() && (errno == EMFILE || errno == ENFILE);
       if (has_no_descriptor && handshakes_.empty()) std::this_thread::sleep_for(kFullInterval);
       if ((has_no_descriptor && !handshakes_.empty()) || handshakes_.size() == kMaxHandshakes) {
-        drop(handshakes_.front().socket, "had not finished its handshake when too many others came");
+        drop(handshakes_.front().socket, words_of(DropReason::kTooMany));
         handshakes_.erase(handshakes_.begin());
       }
       if (!socket.is_open()) break;
@@ -83,8 +96,8 @@ bool AuthenticatedListener::take_message(Handshake& handshake) {
 }
 
 AuthenticatedListener::Step AuthenticatedListener::advance(Handshake& handshake) {
-  const auto give_up = [&](const char* why) {
-    drop(handshake.socket, why);
+  const auto give_up = [&](DropReason why) {
+    drop(handshake.socket, words_of(why));
     return Step::kOver;
   };
   while (handshake.progress.wanted() > 0) {
@@ -93,15 +106,13 @@ AuthenticatedListener::Step AuthenticatedListener::advance(Handshake& handshake)
     const ssize_t count = recv(handshake.socket.get(), bytes, std::min(missing, sizeof bytes), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
-      return Clock::now() < handshake.end ? Step::kWaits : give_up("did not finish its handshake in time");
+      return Clock::now() < handshake.end ? Step::kWaits : give_up(DropReason::kLate);
     }
     if (count <= 0) {
-      return give_up(handshake.progress.has_sent_proof()
-                         ? "ended when it saw our proof, as a process with another secret does"
-                         : "ended before its handshake did");
+      return give_up(handshake.progress.has_sent_proof() ? DropReason::kSawOurProof : DropReason::kEnded);
     }
     handshake.received.append(bytes, static_cast<std::size_t>(count));
-    if (!take_message(handshake)) return give_up("did not prove that it knows the secret of this run");
+    if (!take_message(handshake)) return give_up(DropReason::kNotProven);
   }
   return Step::kProven;
 }
@@ -149,16 +160,21 @@ std::optional<MemberConnection> AuthenticatedListener::accept(Deadline end) {
 
 Socket connect_authenticated(const std::string& address, int port, const Membership& membership, int own_rank, int peer,
                              Deadline end) {
-  std::string reason;
+  std::string words;
+  Reason reason = Reason::kNone;
   do {
     try {
       Socket socket = connect_to(address, port, time_until(end));
       tune(socket);
       switch (prove(socket, CallerHandshake(membership, own_rank, peer), end)) {
         case Proof::kProven: return socket;
-        case Proof::kNoAnswer: reason = "whatever listens there does not answer as a process of this run"; break;
+        case Proof::kNoAnswer:
+          words = "whatever listens there does not answer as a process of this run";
+          reason = Reason::kSilent;
+          break;
         case Proof::kWrong:
-          reason =
+          reason = Reason::kOtherSecret;
+          words =
               "whatever listens there does not know the secret of this run; give all processes the same file of "
               "mode 600 by " +
               std::string(kSecretFileVariable);
@@ -166,11 +182,11 @@ Socket connect_authenticated(const std::string& address, int port, const Members
       }
     } catch (const Error& error) {
       rethrow_internal(error);
-      if (reason.empty()) reason = error.what();
+      if (words.empty()) words = error.what();
     }
     std::this_thread::sleep_for(std::min(kRetryInterval, time_until(end)));
   } while (Clock::now() < end);
-  throw Error(ErrorCode::kUnavailable, reason);
+  throw Refusal(ErrorCode::kUnavailable, reason, words, address);
 }
 
 }  // namespace nanobench::core

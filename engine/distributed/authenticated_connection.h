@@ -22,6 +22,18 @@ struct MemberConnection {
   int rank = 0;
 };
 
+/// Why a listener gives a connection up.
+enum class DropReason {
+  kTooMany,  ///< it had not finished when too many others came
+  kLate,
+  kSawOurProof,  ///< it ended then, as a process with another secret does
+  kEnded,        ///< before its handshake did
+  kNotProven,    ///< that it knows the secret
+};
+
+/// Completes "a connection from 127.0.0.1, which ".
+const char* words_of(DropReason reason);
+
 /// Accepts the other processes of the run. All handshakes go on at the same time; each has a few seconds. Used by one
 /// thread at a time; dropped() by any.
 class AuthenticatedListener {

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/secret_file.h"
 #include "core/base/text.h"
 
@@ -23,9 +25,10 @@ std::optional<int> number_of(const Environment& environment, const char* name) {
   if (text.empty()) return std::nullopt;
   const std::optional<std::int64_t> value = parse_count(text);
   if (!value || *value > std::numeric_limits<int>::max()) {
-    throw Error(ErrorCode::kInvalidArgument, std::string("the environment variable ") + name +
-                                                 " should be a number, but is \"" + text +
-                                                 "\"; unset it, or start the processes by torchrun, mpirun or srun");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kMalformed,
+                  std::string("the environment variable ") + name + " should be a number, but is \"" + text +
+                      "\"; unset it, or start the processes by torchrun, mpirun or srun",
+                  name);
   }
   return static_cast<int>(*value);
 }
@@ -52,9 +55,10 @@ std::optional<Launch> read_numbers(const Environment& environment, const Names& 
   const std::optional<int> rank = number_of(environment, names.rank);
   if (!rank) return std::nullopt;
   if (*rank >= *size) {
-    throw Error(ErrorCode::kInvalidArgument, std::string(names.rank) + " is " + std::to_string(*rank) + ", but " +
-                                                 names.size + " is " + std::to_string(*size) +
-                                                 "; ranks go from 0 to one less than the size");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  std::string(names.rank) + " is " + std::to_string(*rank) + ", but " + names.size + " is " +
+                      std::to_string(*size) + "; ranks go from 0 to one less than the size",
+                  names.rank);
   }
   Launch launch;
   launch.launcher = names.launcher;
@@ -79,13 +83,15 @@ void add_place(const Environment& environment, Launch& launch) {
   if (!address.empty()) launch.address = address;
   if (port) launch.port = *port;
   if (launch.port > 65535)
-    throw Error(ErrorCode::kInvalidArgument, "MASTER_PORT is " + std::to_string(launch.port) + "; ports end at 65535");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kOutOfRange,
+                  "MASTER_PORT is " + std::to_string(launch.port) + "; ports end at 65535", "MASTER_PORT");
   if (launch.launcher != Launcher::kTorchrun) return;
   if (launch.address.empty() || launch.port == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "RANK and WORLD_SIZE say that this is one of " + std::to_string(launch.size) +
-                    " processes, but MASTER_ADDR and MASTER_PORT do not say where they find each other; set them, or "
-                    "unset RANK and WORLD_SIZE");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kMissingKey,
+                  "RANK and WORLD_SIZE say that this is one of " + std::to_string(launch.size) +
+                      " processes, but MASTER_ADDR and MASTER_PORT do not say where they find each other; set them, or "
+                      "unset RANK and WORLD_SIZE",
+                  launch.address.empty() ? "MASTER_ADDR" : "MASTER_PORT");
   }
   launch.has_hosted_store = text_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
   launch.job = text_of(environment, "TORCHELASTIC_RUN_ID") + "." + text_of(environment, "TORCHELASTIC_RESTART_COUNT");

@@ -33,6 +33,16 @@ inline std::string process_name(int rank, int size) {
   return "process " + std::to_string(rank) + " of " + std::to_string(size) + " (the first is 0)";
 }
 
+/// "process 0 of 4 (the first is 0) received nothing from process 2: ", which its reason follows.
+inline std::string silence_of(int rank, int size, int other) {
+  return process_name(rank, size) + " received nothing from process " + std::to_string(other) + ": ";
+}
+
+/// What is said of a process whose connection ends.
+inline std::string silent_end_of(int rank, int size) {
+  return process_name(rank, size) + " has ended without a word";
+}
+
 /// Used by one thread at a time.
 class Mesh {
  public:

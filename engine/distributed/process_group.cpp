@@ -1,6 +1,8 @@
 #include "engine/distributed/process_group.h"
 
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "engine/distributed/forked_processes.h"
 #include "engine/distributed/launched_processes.h"
 
@@ -20,10 +22,11 @@ class OneProcess final : public ProcessGroup {
 
 void check_launch(int processes, const Launch& launch, CommunicatorChoice communicator) {
   if (launch.size != processes) {
-    throw Error(ErrorCode::kInvalidArgument,
-                enum_name(launch.launcher) + " started " + std::to_string(launch.size) +
-                    " processes, but distributed/processes is " + std::to_string(processes) +
-                    "; make them the same, or unset the launcher's variables (RANK, WORLD_SIZE)");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kWrongLength,
+                  enum_name(launch.launcher) + " started " + std::to_string(launch.size) +
+                      " processes, but distributed/processes is " + std::to_string(processes) +
+                      "; make them the same, or unset the launcher's variables (RANK, WORLD_SIZE)",
+                  std::to_string(launch.size));
   }
   if (communicator == CommunicatorChoice::kSharedMemory) {
     throw Error(ErrorCode::kInvalidArgument,

@@ -6,6 +6,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "engine/distributed/agent_store.h"
 
 namespace nanobench::core {
@@ -48,7 +50,7 @@ Rendezvous::Rendezvous(const RendezvousPlace& place, int rank, int size)
     rethrow_internal(error);
     const std::string who = process_name(rank, size);
     const std::string what = rank == 0 ? " cannot listen at " : " does not find the first process at ";
-    throw Error(ErrorCode::kUnavailable,
+    throw_again(error, ErrorCode::kUnavailable,
                 who + what + place_text(place) +
                     "; set MASTER_ADDR and MASTER_PORT to an address of the first process's host and a free port: " +
                     error.what());
@@ -121,13 +123,16 @@ std::vector<std::string> Rendezvous::exchange(const std::string& what, const std
   int other = rank_;
   try {
     if (post(key(rank_), text, end) != text)
-      throw std::runtime_error("another process of this run has the same number");
+      throw Refusal(
+          ErrorCode::kUnavailable, Reason::kRepeated,
+          silence_of(rank_, size_, other) + "another process of this run has the same number" + strangers_text(),
+          std::to_string(rank_));
     for (other = 0; other < size_; ++other) texts.push_back(read(key(other), end));
   } catch (const Error&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw Error(ErrorCode::kUnavailable, process_name(rank_, size_) + " received nothing from process " +
-                                             std::to_string(other) + ": " + error.what() + strangers_text());
+    throw Refusal(ErrorCode::kUnavailable, Reason::kSilent,
+                  silence_of(rank_, size_, other) + error.what() + strangers_text(), std::to_string(other));
   }
   return texts;
 }

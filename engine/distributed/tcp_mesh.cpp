@@ -9,6 +9,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -67,8 +69,10 @@ std::vector<TcpMesh::Card> TcpMesh::exchange_cards(Rendezvous& rendezvous, int p
   for (const std::string& text : rendezvous.exchange("mesh", own.text())) {
     const std::optional<Card> card = Card::from(text);
     if (!card) {
-      throw Error(ErrorCode::kUnavailable, process_name(static_cast<int>(cards.size()), size_) +
-                                               " does not say where it listens; start all processes with one engine");
+      throw Refusal(ErrorCode::kUnavailable, Reason::kMalformed,
+                    process_name(static_cast<int>(cards.size()), size_) +
+                        " does not say where it listens; start all processes with one engine",
+                    std::to_string(cards.size()));
     }
     cards.push_back(*card);
   }
@@ -92,8 +96,8 @@ void TcpMesh::connect_to_lower_ranks(const Rendezvous& rendezvous, const std::ve
           connect_authenticated(address, card.port, membership, rank_, other, end);
     } catch (const Error& error) {
       rethrow_internal(error);
-      throw Error(error.code(), process_name(rank_, size_) + " cannot reach process " + std::to_string(other) + " at " +
-                                    address + ":" + std::to_string(card.port) + ": " + error.what());
+      throw_again(error, process_name(rank_, size_) + " cannot reach process " + std::to_string(other) + " at " +
+                             address + ":" + std::to_string(card.port) + ": " + error.what());
     }
   }
 }
@@ -121,7 +125,7 @@ void TcpMesh::fail(const std::string& message) {
 }
 
 void TcpMesh::lose(int peer) {
-  fail(process_name(peer, size_) + " has ended without a word");
+  fail(silent_end_of(peer, size_));
 }
 
 /// One outgoing and one incoming message of one peer.

@@ -8,6 +8,8 @@
 
 #include "core/base/build_info.h"
 #include "core/base/error.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 #include "core/base/text.h"
 
 namespace nanobench::core {
@@ -34,16 +36,24 @@ Json arithmetic_of(const RunSpec& spec) {
   return {{"threads", spec.threads}, {"kernels", enum_name(spec.kernels)}, {"device", to_string(spec.device)}};
 }
 
-/// "/config/model/num_layers is 12 there and 11 here"; empty if they are the same.
-std::string first_difference(const Json& there, const Json& here) {
+struct Difference {
+  std::string pointer;
+  std::string text;  ///< "/config/model/num_layers is 12 there and 11 here"
+};
+
+std::optional<Difference> first_difference(const Json& there, const Json& here) {
   const Json changes = Json::diff(there, here);
-  if (changes.empty()) return "";
+  if (changes.empty()) return std::nullopt;
   const Json::json_pointer place(changes[0].at("path").get<std::string>());
   const auto text = [&](const Json& json) { return json.contains(place) ? json.at(place).dump() : "unset"; };
-  return place.to_string() + " is " + text(there) + " there and " + text(here) + " here";
+  return Difference{place.to_string(), place.to_string() + " is " + text(there) + " there and " + text(here) + " here"};
 }
 
 }  // namespace
+
+std::string unwritten_checkpoint(std::int64_t step) {
+  return "the checkpoint of step " + std::to_string(step) + " was not written, and the run goes on without it: ";
+}
 
 void EventHistory::report(const RunEvent& event) {
   const bool is_kept = std::holds_alternative<StepEvent>(event) || std::holds_alternative<EvalEvent>(event) ||
@@ -67,10 +77,12 @@ CheckpointKeeper::CheckpointKeeper(const Parts& parts) : parts_(parts) {
 
 void CheckpointKeeper::check_same_run(const Checkpoint& checkpoint) const {
   const RunSpec& spec = parts_.spec;
-  const std::string difference = first_difference(identity_of(checkpoint.spec), identity_of(spec));
-  if (!difference.empty()) {
-    throw Error(ErrorCode::kConflict, *spec.resume_file + ": is a checkpoint of another run: " + difference +
-                                          "; continue that run, or start from its parameters alone");
+  const std::optional<Difference> difference = first_difference(identity_of(checkpoint.spec), identity_of(spec));
+  if (difference) {
+    throw Refusal(ErrorCode::kConflict, Reason::kOtherRun,
+                  *spec.resume_file + ": is a checkpoint of another run: " + difference->text +
+                      "; continue that run, or start from its parameters alone",
+                  difference->pointer);
   }
   if (checkpoint.step > spec.config.run.stop_after) {
     throw Error(ErrorCode::kDataLoss,
@@ -169,8 +181,7 @@ void CheckpointKeeper::write(std::int64_t step, NamedTensors state) {
     parts_.events.report(CheckpointEvent{.step = step, .file = file, .bytes = written.bytes, .digest = written.digest});
   } catch (const Error& error) {
     rethrow_internal(error);
-    parts_.events.report(WarningEvent{"the checkpoint of step " + std::to_string(step) +
-                                      " was not written, and the run goes on without it: " + error.what()});
+    parts_.events.report(WarningEvent{unwritten_checkpoint(step) + error.what()});
   }
 }
 

@@ -18,6 +18,9 @@
 
 namespace nanobench::core {
 
+/// The beginning of the warning about a checkpoint that could not be written, which the reason follows.
+std::string unwritten_checkpoint(std::int64_t step);
+
 /// Passes events on, and keeps the steps, validations, peaks of memory and asked metrics among them for checkpoints: a
 /// continued run reports them again, so that whoever reads its events has the whole run.
 class EventHistory final : public MetricSink {

@@ -6,6 +6,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/reason.h"
+#include "core/base/refusal.h"
 
 namespace nanobench::core {
 namespace {
@@ -68,9 +70,10 @@ NamedTensors unpacked(std::string_view text) {
 at::Tensor StateReader::take(const std::string& name) {
   const auto found = left_.find(name);
   if (found == left_.end()) {
-    throw Error(ErrorCode::kInvalidArgument, source_ + ": has no tensor \"" + name +
-                                                 "\", without which the run cannot continue; start it from the "
-                                                 "parameters alone, or anew");
+    throw Refusal(ErrorCode::kInvalidArgument, Reason::kMissingKey,
+                  source_ + ": has no tensor \"" + name +
+                      "\", without which the run cannot continue; start it from the parameters alone, or anew",
+                  name);
   }
   at::Tensor tensor = std::move(found->second);
   left_.erase(found);
@@ -100,8 +103,9 @@ NamedTensors StateReader::take_all(const std::string& prefix) {
 
 void StateReader::finish() const {
   if (left_.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              source_ + ": this run has no state \"" + left_.begin()->first + "\"; the checkpoint is of another run");
+  throw Refusal(ErrorCode::kInvalidArgument, Reason::kUnknownKey,
+                source_ + ": this run has no state \"" + left_.begin()->first + "\"; the checkpoint is of another run",
+                left_.begin()->first);
 }
 
 NamedTensors to_tensors(const OptimizerSet::State& state) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "tests/core/base/refusal_support.h"
 
 namespace nanobench::core::testing {
 namespace {
@@ -19,13 +20,8 @@ std::optional<Launch> launch_of(const Variables& variables) {
   });
 }
 
-std::string refusal_of(const Variables& variables) {
-  try {
-    launch_of(variables);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "was not refused";
+Refused refusal_with(const Variables& variables) {
+  return refusal_of([&] { launch_of(variables); });
 }
 
 TEST(Launch, TorchrunSaysWhoAndWhere) {
@@ -90,13 +86,16 @@ TEST(Launch, ABatchScriptAndAProcessAloneAreNotLaunched) {
 }
 
 TEST(Launch, NonsenseIsRefusedByName) {
-  EXPECT_NE(refusal_of({{"RANK", "x"}, {"WORLD_SIZE", "4"}}).find("RANK should be a number"), std::string::npos);
-  EXPECT_NE(refusal_of({{"RANK", "4"}, {"WORLD_SIZE", "4"}}).find("RANK is 4, but WORLD_SIZE is 4"), std::string::npos);
-  EXPECT_NE(refusal_of({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}).find("RANK"), std::string::npos);
-  EXPECT_NE(refusal_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}}).find("MASTER_ADDR"), std::string::npos);
-  EXPECT_NE(
-      refusal_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "70000"}}).find("65535"),
-      std::string::npos);
+  EXPECT_REFUSED(refusal_with({{"RANK", "x"}, {"WORLD_SIZE", "4"}}), Reason::kMalformed, "RANK");
+  const Refused beyond = refusal_with({{"RANK", "4"}, {"WORLD_SIZE", "4"}});
+  EXPECT_REFUSED(beyond, Reason::kOutOfRange, "RANK");
+  EXPECT_TRUE(beyond.names(" 4,") && beyond.names("WORLD_SIZE")) << beyond.message;
+  EXPECT_REFUSED(refusal_with({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}), Reason::kMalformed, "RANK");
+  EXPECT_REFUSED(refusal_with({{"RANK", "0"}, {"WORLD_SIZE", "4"}}), Reason::kMissingKey, "MASTER_ADDR");
+  const Refused port =
+      refusal_with({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "70000"}});
+  EXPECT_REFUSED(port, Reason::kOutOfRange, "MASTER_PORT");
+  EXPECT_TRUE(port.names("65535")) << port.message;
 }
 
 TEST(Launch, SlurmsListsOfHosts) {

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "engine/distributed/agent_store.h"
 #include "engine/distributed/tcp_mesh.h"
+#include "tests/core/base/refusal_support.h"
 #include "tests/engine/distributed/launched_ranks.h"
 
 namespace nanobench::core::testing {
@@ -39,15 +40,6 @@ class RendezvousTest : public ::testing::Test {
 
   static Deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
 
-  static std::string refusal_of(const std::function<void()>& action) {
-    try {
-      action();
-      return "no error";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  }
-
   /// Whether process 0 still does its work.
   void expect_that_all_meet() {
     std::vector<std::string> texts;
@@ -68,9 +60,9 @@ TEST_F(RendezvousTest, AllReceiveTheTextsOfAll) {
 
 TEST_F(RendezvousTest, AnotherSecretIsRefusedOnBothSides) {
   patience_ = 1;
-  const std::string why = refusal_of([&] { Rendezvous(place("the secret of another run"), 1, 2); });
-  EXPECT_NE(why.find("does not know the secret of this run"), std::string::npos) << why;
-  EXPECT_NE(why.find("NANOBENCH_SECRET_FILE"), std::string::npos) << why;
+  const Refused refused = refusal_of([&] { Rendezvous(place("the secret of another run"), 1, 2); });
+  EXPECT_REFUSED_AS(refused, ErrorCode::kUnavailable, Reason::kOtherSecret, "127.0.0.1");
+  EXPECT_TRUE(refused.names("NANOBENCH_SECRET_FILE")) << refused.message;
   EXPECT_TRUE(eventually([&] { return first_->dropped() > 0; }));
 }
 
@@ -78,7 +70,7 @@ TEST_F(RendezvousTest, AnotherStartAtTheSamePortIsRefused) {
   patience_ = 1;
   RendezvousPlace other = place();
   other.job = "the start before";
-  EXPECT_NE(refusal_of([&] { Rendezvous(other, 1, 2); }), "no error");
+  EXPECT_TRUE(refusal_of([&] { Rendezvous(other, 1, 2); }).is_refused);
 }
 
 TEST_F(RendezvousTest, TheOneWhoListensIsAskedForAProofToo) {
@@ -94,8 +86,7 @@ TEST_F(RendezvousTest, TheOneWhoListensIsAskedForAProofToo) {
   });
   RendezvousPlace there = place();
   there.port = impostor.port;
-  const std::string why = refusal_of([&] { Rendezvous(there, 1, 2); });
-  EXPECT_NE(why.find("does not know the secret"), std::string::npos) << why;
+  EXPECT_REFUSAL(Rendezvous(there, 1, 2), Reason::kOtherSecret, "127.0.0.1");
   mirror.join();
 }
 
@@ -137,8 +128,7 @@ TEST_F(RendezvousTest, RequestsOfAMemberThatMakeNoSenseEndItsConnectionOnly) {
 TEST_F(RendezvousTest, AProcessWithANumberThatIsTakenIsRefused) {
   Rendezvous twin(place(), 1, 2);
   expect_that_all_meet();
-  const std::string why = refusal_of([&] { twin.exchange("names", "another one"); });
-  EXPECT_NE(why.find("has the same number"), std::string::npos) << why;
+  EXPECT_REFUSAL(twin.exchange("names", "another one"), Reason::kRepeated, "1");
 }
 
 TEST_F(RendezvousTest, ACardThatIsNoneIsNamed) {
@@ -151,9 +141,10 @@ TEST_F(RendezvousTest, ACardThatIsNoneIsNamed) {
       Rendezvous one(place(), 1, 2);
       one.exchange("mesh", card);
     });
-    const std::string why =
+    const Refused refused =
         refusal_of([&] { TcpMesh(*first_, place(), 0, 2, [](const ProcessFailure& found) { return found; }); });
-    EXPECT_NE(why.find("process 1 of 2 (the first is 0) does not say where it listens"), std::string::npos) << why;
+    EXPECT_REFUSED(refused, Reason::kMalformed, "1") << card;
+    EXPECT_TRUE(refused.begins(process_name(1, 2))) << refused.message;
     other.join();
   }
 }

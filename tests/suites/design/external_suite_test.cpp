@@ -278,8 +278,8 @@ TEST_F(ExternalDesign, WhatCannotBeIsSaidWithItsPlace) {
   for (const Case& item :
        {Case{"factorial", R"({"features": ["a", "bb"]})", Reason::kUnknownName, "/features/1", "bb"},
         {"leave_one_out", R"({"features": [{"id": "a", "value": "7"}]})", Reason::kUnknownValue, "/features/0", "7"},
-        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", Reason::kRepeated, "/features",
-         "/features"},
+        {"leave_one_out", R"({"features": ["a", {"id": "a", "value": "0"}]})", Reason::kRepeated, "/features/1",
+         "without a"},
         {"leave_one_out", R"({"base": {"features": {"a": "2"}}})", Reason::kUnknownValue, "/base/features/a", "2"},
         {"sweep", R"({"axes": [{"path": "/lr", "values": [1, 2]}]})", Reason::kExcluded, "/axes/0/path",
          "/axes/0/path"},
