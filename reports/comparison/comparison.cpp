@@ -272,20 +272,19 @@ void set_target(ComparisonTable& table, const results::PlanRecord& plan, const s
                 const ComparisonOptions& options) {
   if (options.target || plan.target) {
     table.target = options.target ? options.target : plan.target;
-    table.target_source = options.target ? "from the command line" : "from the suite";
+    table.target_source = {.kind = options.target ? TargetSource::Kind::kOption : TargetSource::Kind::kSuite};
     return;
   }
   if (are_logs(cells)) {
     table.target = results::kSpeedrunTarget;
-    table.target_source = "the speedrun's target";
+    table.target_source = {.kind = TargetSource::Kind::kSpeedrun};
     return;
   }
   if (cells.empty()) return;
   const Summary first = summarise(val_losses(cells.front()));
   if (!first.mean) return;
   table.target = first.mean;
-  table.target_source = "the final loss of the first row, " + cells.front().cell.label;
-  if (first.n > 1) table.target_source += " (mean of " + std::to_string(first.n) + ")";
+  table.target_source = {.kind = TargetSource::Kind::kFirstRow, .row = cells.front().cell.label, .runs = first.n};
 }
 
 RunMeasure measure(const RunRecord& run, const MeasuredSamples& samples, const std::optional<double>& step_tokens) {

@@ -124,13 +124,13 @@ struct Comparison {
 };
 
 struct ComparisonTable {
-  std::optional<double> target;   ///< validation loss
-  std::string target_source;      ///< "the final loss of record12 (mean of 2)"
+  std::optional<double> target;  ///< validation loss
+  TargetSource target_source;
   std::vector<Comparison> rows;   ///< in the suite's order
   bool has_one_yardstick = true;  ///< the rows' mean times may be divided by each other: all runs are on one machine,
                                   ///< or each row has the same seeds on the same machines
-  std::vector<int> looks;         ///< seeds at each look at these results (looks.h); one or no entry: no earlier look
-  std::vector<Remark> warnings;   ///< about the runs
+  std::vector<int> looks;  ///< seeds at each look at these results (looks_taken()); one or no entry: no earlier look
+  std::vector<Remark> warnings;  ///< about the runs
   std::vector<Remark> notes;
 };
 

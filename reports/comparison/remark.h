@@ -19,6 +19,22 @@ struct FailedRuns {
   bool operator==(const FailedRuns&) const = default;
 };
 
+/// Where the target loss of a comparison is from.
+struct TargetSource {
+  enum class Kind {
+    kNone,    ///< there is no target
+    kOption,  ///< the command line
+    kSuite,
+    kSpeedrun,  ///< the speedrun's own
+    kFirstRow,  ///< the mean final loss of `runs` runs of `row`
+  };
+  Kind kind = Kind::kNone;
+  std::string row = {};
+  int runs = 0;
+
+  bool operator==(const TargetSource&) const = default;
+};
+
 /// A run that a remark names, with what is remarkable about it.
 struct RemarkedRun {
   std::string row;

@@ -176,6 +176,18 @@ std::string text_of(const FailedRuns& failed) {
   return (failed.seeds.size() == 1 ? "seed " : "seeds ") + joined(failed.seeds) + " " + end;
 }
 
+std::string text_of(const TargetSource& source) {
+  switch (source.kind) {
+    case TargetSource::Kind::kNone: return "";
+    case TargetSource::Kind::kOption: return "from the command line";
+    case TargetSource::Kind::kSuite: return "from the suite";
+    case TargetSource::Kind::kSpeedrun: return "the speedrun's target";
+    case TargetSource::Kind::kFirstRow: break;
+  }
+  return "the final loss of the first row, " + source.row +
+         (source.runs > 1 ? " (mean of " + std::to_string(source.runs) + ")" : "");
+}
+
 std::string different_code(const core::StepParts& parts) {
   return "times of different code: the engine has a kernel for " + joined(parts) + " in some of the cells only; " +
          kSameCodeRemedy;

@@ -16,6 +16,9 @@ std::vector<std::string> texts_of(const std::vector<Remark>& remarks);
 /// "seeds 2, 3 crashed: signal 11"
 std::string text_of(const FailedRuns& failed);
 
+/// "the final loss of the first row, record12 (mean of 2)"; empty for kNone.
+std::string text_of(const TargetSource& source);
+
 /// The way to make times of different code comparable.
 inline constexpr const char* kSameCodeRemedy = "run with --kernels reference to compare operations with operations";
 

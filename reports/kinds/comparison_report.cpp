@@ -223,8 +223,8 @@ Section head_of(const results::PlanRecord& plan, const std::vector<CellMeasures>
   }
   if (table.target) {
     list.add("target", "target loss",
-             value_cell(format_fixed(*table.target, 4) + ", " + table.target_source,
-                        {{"val_loss", *table.target}, {"source", table.target_source}}));
+             value_cell(format_fixed(*table.target, 4) + ", " + text_of(table.target_source),
+                        {{"val_loss", *table.target}, {"source", text_of(table.target_source)}}));
   }
   Section head;
   head.facts = std::move(list.facts);

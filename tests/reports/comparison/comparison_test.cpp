@@ -158,6 +158,7 @@ TEST(Comparison, TheTargetIsTheFirstRowsMeanFinalLoss) {
                                            cell("b", {completed(1, 3.0, 10), completed(2, 3.9, 10)})};
   const ComparisonTable table = compare(plan_of(), cells, {});
   EXPECT_NEAR(*table.target, 3.3, 1e-12);
+  EXPECT_EQ(table.target_source, (TargetSource{.kind = TargetSource::Kind::kFirstRow, .row = "a", .runs = 2}));
   EXPECT_EQ(table.rows[1].to_target.reached, 1);
   EXPECT_EQ(table.rows[1].to_target.completed, 2);
   EXPECT_NEAR(*table.rows[1].to_target.seconds.mean, 1.7, 1e-12);
@@ -169,7 +170,9 @@ TEST(Comparison, TargetOfSuiteAndOfCommandLine) {
   plan.target = 3.5;
   const std::vector<CellMeasures> cells = {cell("a", {completed(1, 3.2, 20)})};
   EXPECT_DOUBLE_EQ(*compare(plan, cells, {}).target, 3.5);
+  EXPECT_EQ(compare(plan, cells, {}).target_source.kind, TargetSource::Kind::kSuite);
   EXPECT_DOUBLE_EQ(*compare(plan, cells, {.target = 3.0}).target, 3.0);
+  EXPECT_EQ(compare(plan, cells, {.target = 3.0}).target_source.kind, TargetSource::Kind::kOption);
   EXPECT_EQ(compare(plan, cells, {.target = 3.0}).rows[0].to_target.reached, 0);
 }
 

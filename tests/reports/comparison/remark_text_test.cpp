@@ -115,6 +115,18 @@ TEST(RemarkText, NamesTheFirstTenOutliers) {
             "Outliers, flagged but kept in every mean: " + two + more + " and 2 more (--json names all)" + end);
 }
 
+TEST(RemarkText, SaysWhereATargetIsFrom) {
+  using Kind = TargetSource::Kind;
+  EXPECT_EQ(text_of(TargetSource{}), "");
+  EXPECT_EQ(text_of(TargetSource{.kind = Kind::kOption}), "from the command line");
+  EXPECT_EQ(text_of(TargetSource{.kind = Kind::kSuite}), "from the suite");
+  EXPECT_EQ(text_of(TargetSource{.kind = Kind::kSpeedrun}), "the speedrun's target");
+  EXPECT_EQ(text_of(TargetSource{.kind = Kind::kFirstRow, .row = "record12", .runs = 1}),
+            "the final loss of the first row, record12");
+  EXPECT_EQ(text_of(TargetSource{.kind = Kind::kFirstRow, .row = "record12", .runs = 2}),
+            "the final loss of the first row, record12 (mean of 2)");
+}
+
 TEST(RemarkText, SaysHowRunsFailed) {
   EXPECT_EQ(text_of(FailedRuns{{2, 3}, core::RunOutcome::kCrashed, "signal 11"}), "seeds 2, 3 crashed: signal 11");
   EXPECT_EQ(text_of(FailedRuns{{2}, core::RunOutcome::kTimedOut, ""}), "seed 2 timed_out");
