@@ -9,6 +9,7 @@
 #include "reports/comparison/remark_text.h"
 #include "reports/comparison/remarks.h"
 #include "reports/kinds/kinds.h"
+#include "reports/kinds/sections.h"
 #include "reports/render/render.h"
 
 namespace nanobench::reports {
