@@ -268,9 +268,8 @@ TEST_F(CheckpointRun, AnotherRunAndABrokenFileAreRefused) {
   const fs::path cut = folder_.path() / "cut.safetensors";
   fs::copy_file(straight(1), cut);
   fs::resize_file(cut, fs::file_size(cut) - 8);
-  const Reason of_cut = continuing(spec, cut).reason;
-  EXPECT_TRUE(of_cut == Reason::kOutOfRange || of_cut == Reason::kTruncated) << static_cast<int>(of_cut);
   EXPECT_EQ(continuing(spec, cut).code, ErrorCode::kDataLoss);
+  EXPECT_EQ(continuing(spec, cut).reason, Reason::kOutOfRange) << "the last tensor";
   Checkpoint part = read_checkpoint(straight(1), CheckpointPart::kWhole);
   part.state.erase("optimizer/updates");
   write_checkpoint(cut, part);
