@@ -97,14 +97,14 @@ int missing_seeds(const std::vector<CellMeasures>& cells) {
 
 }  // namespace
 
-std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
-                                 const std::vector<EffectResult>& effects,
-                                 const std::vector<std::optional<SeedsForVerdict>>& needed,
-                                 const std::map<std::string, double>& seconds) {
-  std::vector<NextStep> steps;
+std::vector<OfferedStep> offered_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                       const std::vector<EffectResult>& effects,
+                                       const std::vector<std::optional<SeedsForVerdict>>& needed,
+                                       const std::map<std::string, double>& seconds) {
+  std::vector<OfferedStep> steps;
   if (const RunMeasure* failed = newest_failure(cells)) {
     steps.push_back({.command = "show " + std::to_string(failed->run.id),
-                     .gain = "why run " + std::to_string(failed->run.id) + " failed, and the files with its output"});
+                     .gain = {.kind = StepGain::Kind::kWhyFailed, .run_id = failed->run.id}});
   }
   const std::optional<std::vector<std::string>> command = command_of(plan);
   const int planned = missing_seeds(cells);
@@ -113,19 +113,43 @@ std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vec
     if (plan.argv.size() >= 2) again = {plan.argv.begin() + 1, plan.argv.end()};
     std::erase(again, "--fresh");
     steps.push_back({.command = shell_words(again),
-                     .gain = price_text(seconds_to(planned, cells, seconds)) + "makes the runs that are missing"});
+                     .gain = {.kind = StepGain::Kind::kMissingRuns, .seconds = seconds_to(planned, cells, seconds)}});
   } else if (const std::optional<Offer> offer = offer_of(effects, needed); command && offer && !plan.sequential) {
     std::vector<std::string> more = *command;
     more.insert(more.end(), {"--seeds", seeds_value(plan, static_cast<std::size_t>(offer->seeds))});
-    const std::string gain = offer->decides.empty() ? "first verdicts, which need a spread over seeds"
-                                                    : "may decide " + listed_first(offer->decides, kMaxNamedChanges);
     steps.push_back(
-        {.command = shell_words(more), .gain = price_text(seconds_to(offer->seeds, cells, seconds)) + gain});
+        {.command = shell_words(more),
+         .gain = {.kind = offer->decides.empty() ? StepGain::Kind::kFirstVerdicts : StepGain::Kind::kVerdicts,
+                  .seconds = seconds_to(offer->seeds, cells, seconds),
+                  .changes = offer->decides}});
   }
-  steps.push_back({.command = "report --plan " + std::to_string(plan.id) + " --open",
-                   .gain = "the page with charts and every interval; --out report.html writes it to a file"});
+  steps.push_back({.command = "report --plan " + std::to_string(plan.id) + " --open", .gain = {}});
   if (steps.size() > kMaxNextSteps) steps.resize(kMaxNextSteps);
   return steps;
+}
+
+std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                 const std::vector<EffectResult>& effects,
+                                 const std::vector<std::optional<SeedsForVerdict>>& needed,
+                                 const std::map<std::string, double>& seconds) {
+  std::vector<NextStep> steps;
+  for (const OfferedStep& step : offered_steps(plan, cells, effects, needed, seconds))
+    steps.push_back({.command = step.command, .gain = text_of(step.gain)});
+  return steps;
+}
+
+std::string text_of(const StepGain& gain) {
+  switch (gain.kind) {
+    case StepGain::Kind::kWhyFailed:
+      return "why run " + std::to_string(gain.run_id) + " failed, and the files with its output";
+    case StepGain::Kind::kMissingRuns: return price_text(gain.seconds) + "makes the runs that are missing";
+    case StepGain::Kind::kFirstVerdicts:
+      return price_text(gain.seconds) + "first verdicts, which need a spread over seeds";
+    case StepGain::Kind::kVerdicts:
+      return price_text(gain.seconds) + "may decide " + listed_first(gain.changes, kMaxNamedChanges);
+    case StepGain::Kind::kPage: break;
+  }
+  return "the page with charts and every interval; --out report.html writes it to a file";
 }
 
 std::map<std::string, double> run_seconds(const results::Store& store, const std::vector<CellMeasures>& cells) {

@@ -90,9 +90,38 @@ std::vector<Card> metric_cards(const std::vector<EffectResult>& effects);
 /// loss and by the loss alone; nullopt if fewer than two are judged.
 std::optional<Section> verdict_list(const std::vector<EffectResult>& effects);
 
+/// What a next step gives.
+struct StepGain {
+  enum class Kind {
+    kWhyFailed,      ///< why the run `run_id` failed
+    kMissingRuns,    ///< the runs that the plan lacks
+    kFirstVerdicts,  ///< which need a spread over seeds
+    kVerdicts,       ///< perhaps on `changes`
+    kPage,           ///< with charts and every interval
+  };
+  Kind kind = Kind::kPage;
+  std::int64_t run_id = 0;
+  std::optional<double> seconds = {};  ///< its price, where one is known
+  std::vector<std::string> changes = {};
+
+  bool operator==(const StepGain&) const = default;
+};
+std::string text_of(const StepGain& gain);
+
+/// A command that goes on from a plan.
+struct OfferedStep {
+  std::string command;  ///< as NextStep has it
+  StepGain gain;
+};
+
 /// What a user may do next with a plan: look into a failed run, make the missing runs, add the fewest seeds that may
 /// decide something, open the page.
 ///   seconds   what a run of a cell takes, by label
+std::vector<OfferedStep> offered_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
+                                       const std::vector<EffectResult>& effects,
+                                       const std::vector<std::optional<SeedsForVerdict>>& needed,
+                                       const std::map<std::string, double>& seconds);
+/// The same in words.
 std::vector<NextStep> next_steps(const results::PlanRecord& plan, const std::vector<CellMeasures>& cells,
                                  const std::vector<EffectResult>& effects,
                                  const std::vector<std::optional<SeedsForVerdict>>& needed,
