@@ -163,17 +163,17 @@ TEST_F(TurnBlockTest, AFailureInOneTurnLeavesTheOthers) {
   }
 }
 
-/// The others' turns are longer than a run may take, or be silent.
+/// The others' turns are longer than a run may take, or be silent: 0.75 s each.
 TEST_F(TurnBlockTest, WaitingForATurnIsNeitherSilenceNorTime) {
-  const Json mock = {{"steps", 24}, {"cells", {{"record13", {{"sleep_ms", 60}}}}}};
+  const Json mock = {{"steps", 12}, {"cells", {{"record13", {{"sleep_ms", 250}}}}}};
   const SuiteRunResult result =
-      run_turns(mock_plan(engine(), mock, {{"limits", {{"seconds_per_run", 60}, {"silence_seconds", 0.2}}}}));
+      run_turns(mock_plan(engine(), mock, {{"limits", {{"seconds_per_run", 60}, {"silence_seconds", 0.6}}}}));
   EXPECT_EQ(result.completed, 3);
   const SuiteRunResult limited =
-      run_turns(mock_plan(engine(), mock, {{"limits", {{"seconds_per_run", 1.0}, {"silence_seconds", 60}}}}), true);
+      run_turns(mock_plan(engine(), mock, {{"limits", {{"seconds_per_run", 2.0}, {"silence_seconds", 60}}}}), true);
   EXPECT_EQ(limited.completed, 2);
   EXPECT_EQ(record("record13").result->outcome, RunOutcome::kCompleted) << "of the first call";
-  EXPECT_EQ(limited.failed, 1) << "its own turns took longer than a second";
+  EXPECT_EQ(limited.failed, 1) << "its own turns took longer than two seconds";
 }
 
 /// Four engines of so many bytes at their peak, on a GPU of 85 GB: the sizes of the groups that were resident together.

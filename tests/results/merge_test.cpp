@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "big_store.h"
 #include "results/check.h"
@@ -276,6 +278,36 @@ TEST_F(MergeTest, KilledAtAnyMomentItLeavesAWholeFileAndContinues) {
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 100);
   EXPECT_EQ(count(into(), "SELECT count(*) FROM samples"), count(from(), "SELECT count(*) FROM samples"));
   EXPECT_EQ(count(into(), "SELECT count(*) FROM plan_lines WHERE run_id IS NULL"), 0);
+}
+
+/// Most of the time the runs of some transactions are there, and the others are not.
+TEST_F(MergeTest, KilledBetweenTwoTransactionsItLeavesNoRunWithoutItsLine) {
+  {
+    Store store(from());
+    fill_big_store(store, {.cells = 20, .seeds = 10, .steps = 60, .val_every = 20});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  merge_store(into(), from());
+  const auto whole = std::chrono::steady_clock::now() - begin;
+  int parts = 0;
+  for (int round = 1; round < 12; ++round) {
+    for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(into().string() + suffix);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      merge_store(into(), from());
+      _exit(0);
+    }
+    std::this_thread::sleep_for(whole * round / 12);
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    if (!std::filesystem::exists(into())) continue;
+    Store(into()).runs();
+    const StoreCheck check = check_store(into());
+    EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
+    const std::int64_t runs = count(into(), "SELECT count(*) FROM runs");
+    parts += runs > 0 && runs < 200;
+  }
+  EXPECT_GT(parts, 0) << "it was killed half-way";
 }
 
 }  // namespace
