@@ -15,6 +15,7 @@ export TSAN_OPTIONS=halt_on_error=1 GTEST_BRIEF=1
 setarch "$(uname -m)" -R "$build/bin/threads_test"
 # Runners wait more than they compute: several shares at once. Not by "&", with which they would ignore an interrupt.
 export GTEST_TOTAL_SHARDS=4 GTEST_FILTER='*Runner*:*SideBySide*:*Turn*:*Pilot*:*Interrupt*-*ManyRunners*'
+# shellcheck disable=SC2016 # the inner shell expands them
 if ! seq 0 $((GTEST_TOTAL_SHARDS - 1)) | xargs -P "$GTEST_TOTAL_SHARDS" -I{} env GTEST_SHARD_INDEX={} \
   setarch "$(uname -m)" -R sh -c '"$0" >"$1" 2>&1' "$build/bin/fault_test" "$build/fault_{}.log"; then
   grep -h -B 2 -A 20 'Failure\|WARNING: ThreadSanitizer' "$build"/fault_*.log >&2
