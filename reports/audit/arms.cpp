@@ -160,7 +160,7 @@ std::vector<ArmEffect> arm_effects(std::span<const LogArm> arms, std::span<const
       estimates.push_back(effect.estimate);
       p.push_back(effect.p);
     }
-    effects.push_back(std::move(effect));
+    effects.push_back(effect);
   }
   const std::vector<std::optional<double>> adjusted = holm(p);
   const std::vector<std::optional<ConfidenceInterval>> intervals = simultaneous_intervals(estimates, 1 - kArmAlpha);

@@ -20,7 +20,7 @@ TEST(SplitMix64, AShuffleAfterAnItemDoesNotBeginWithIt) {
   EXPECT_EQ(counts.size(), 4U);
   for (const auto& [order, count] : counts) {
     EXPECT_NE(order.front(), 'b');
-    EXPECT_NEAR(count, kDraws / 4, 400) << order << ": four standard deviations are 346";
+    EXPECT_NEAR(count, kDraws / 4.0, 400.0) << order << ": four standard deviations are 346";
   }
 }
 

@@ -80,7 +80,7 @@ Refused error_of(ErrorCode code, Action&& action) {
 /// A Refused has the reason and the subject, and its message has each of the names and numbers.
 #define EXPECT_REFUSED_WITH(refused, reason, subject, ...)                                                \
   do {                                                                                                    \
-    const ::nanobench::core::Refused found_ = (refused);                                                  \
+    const ::nanobench::core::Refused& found_ = (refused);                                                 \
     EXPECT_REFUSED(found_, reason, subject);                                                              \
     EXPECT_PRED2(::nanobench::core::testing::names_all, found_, (std::vector<std::string>{__VA_ARGS__})); \
   } while (false)
