@@ -15,7 +15,7 @@ namespace {
 using core::Reason;
 using core::Refused;
 
-Suite claims_matrix_suite_of(std::vector<std::string> claims, const std::string& scale = "smoke") {
+Suite claims_matrix_suite_of(const std::vector<std::string>& claims, const std::string& scale = "smoke") {
   core::Json json = {{"name", "s"}, {"design", "claims"}, {"scale", scale}, {"seeds", {4, 5, 6}}};
   if (!claims.empty()) json["claims"] = claims;
   return read_suite(json, "s.json");
