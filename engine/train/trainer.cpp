@@ -388,6 +388,7 @@ RunOutcome Trainer::run() {
         return fail(RunOutcome::kDiverged, "the validation loss at step " + std::to_string(step) + " is not finite");
       if (step > 0 || (checkpoints_ && checkpoints_->keeps_each())) save_checkpoint(step);
     }
+    if (is_validated && step == last) save_checkpoint(step);  // of a run that was complete, perhaps to another file
     if (step == last) return finish(last, val_loss);
     const double loss = train_step(step);
     if (!std::isfinite(loss))

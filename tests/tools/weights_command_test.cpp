@@ -270,6 +270,19 @@ TEST(TrainCheckpoints, ALastCheckpointThatIsNotWrittenIsAnExitCode) {
   EXPECT_EQ(fs::last_write_time(shell.work() / "w.safetensors"), written) << "the one before stays";
 }
 
+TEST(TrainCheckpoints, ACompleteRunThatIsContinuedIsSavedWhereItIsAskedTo) {
+  const CommandLine shell("train_complete");
+  shell.write("c.json", shell.run({"show", "record12", "--scale", "smoke", "--config"}).out);
+  const auto train = [&](const std::vector<std::string>& more) {
+    const ProgramResult result = shell.run(with({"train", "c.json", "--threads", "1", "--quiet", "--json"}, more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  train({"--save", "w.safetensors"});
+  train({"--save", "w.safetensors", "--resume", "w.safetensors"});
+  train({"--save", "other.safetensors", "--resume", "w.safetensors"});
+  train({"--resume", "other.safetensors"});
+}
+
 TEST(TrainCheckpoints, SaveResumeAndInit) {
   const CommandLine shell("train_weights");
   const ProgramResult config = shell.run({"show", "record12", "--scale", "smoke", "--config"});
