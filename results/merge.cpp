@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
-#include <utility>
 
 #include "core/base/atomic_write.h"
 #include "core/base/reason.h"
@@ -246,8 +244,8 @@ class Merge {
     return here;
   }
 
-  /// Of its plan, so that a reader between two transactions, or after the merge was killed, finds no run without its
-  /// line. answer_lines() has the last word.
+  /// Answers the run's line of its plan, so that a reader between two transactions, or after the merge was killed,
+  /// finds no run without its line. answer_lines() has the last word.
   void answer_own_line(std::int64_t run_here) {
     Statement line(*database_,
                    "SELECT line.plan_id, line.position FROM main.runs AS run JOIN main.plan_lines AS line "
@@ -258,7 +256,6 @@ class Merge {
     const std::int64_t plan_id = line.integer(0), position = line.integer(1);
     line.reset();
     answer_plan_line(*database_, plan_id, position, run_here);
-    own_lines_.emplace(plan_id, position);
   }
 
   /// The files stay beside the other store.
@@ -281,25 +278,23 @@ class Merge {
     return tables;
   }
 
-  /// Of our answer to a line and theirs the one that is evidence wins, else the one that started later: a line that was
+  /// Whichever answer to a line is evidence wins, ours or theirs, else the one that started later: a line that was
   /// merged while its run had failed is answered by the run that took its place.
   void answer_lines() {
     Transaction transaction(*database_);
     Statement there(*database_,
                     "SELECT plan_id, position, digest, run_id FROM other.plan_lines WHERE run_id IS NOT NULL");
-    Statement line(
-        *database_,
-        "SELECT 1 FROM main.plan_lines AS line LEFT JOIN main.runs AS ours ON ours.id = line.run_id "
-        "JOIN main.runs AS theirs ON theirs.id = ?4 "
-        "WHERE line.plan_id = ?1 AND line.position = ?2 AND line.digest = ?3 AND (line.run_id IS NULL OR ?5 OR "
-        "(theirs.outcome IN ('completed', 'diverged'), theirs.started_at) > "
-        "(coalesce(ours.outcome, '') IN ('completed', 'diverged'), ours.started_at))");
+    Statement line(*database_,
+                   "SELECT 1 FROM main.plan_lines AS line LEFT JOIN main.runs AS ours ON ours.id = line.run_id "
+                   "JOIN main.runs AS theirs ON theirs.id = ?4 "
+                   "WHERE line.plan_id = ?1 AND line.position = ?2 AND line.digest = ?3 AND (line.run_id IS NULL OR "
+                   "(theirs.outcome IN ('completed', 'diverged'), theirs.started_at) > "
+                   "(coalesce(ours.outcome, '') IN ('completed', 'diverged'), ours.started_at))");
     while (there.step()) {
       const std::optional<std::int64_t> run_id = mapped(runs_, there.integer(3));
       if (!run_id) continue;
       const std::int64_t plan_id = plans_.at(there.integer(0));
-      const bool is_own = own_lines_.contains({plan_id, there.integer(1)});
-      line.rebind(1, plan_id, there.integer(1), there.text(2), *run_id, static_cast<std::int64_t>(is_own));
+      line.rebind(1, plan_id, there.integer(1), there.text(2), *run_id);
       const bool is_better = line.step();
       line.reset();
       if (is_better) answer_plan_line(*database_, plan_id, there.integer(1), *run_id);
@@ -358,8 +353,7 @@ class Merge {
   IdMap environments_;
   IdMap plans_;
   IdMap runs_;
-  std::map<std::string, std::string> tables_of_runs_;          ///< ", column, ..." by table
-  std::set<std::pair<std::int64_t, std::int64_t>> own_lines_;  ///< plan and position: answered when their run came
+  std::map<std::string, std::string> tables_of_runs_;  ///< ", column, ..." by table
   MergeResult result_;
 };
 

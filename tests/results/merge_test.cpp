@@ -32,6 +32,22 @@ class MergeTest : public StoreTest {
     return Database(file, file.string(), SQLITE_OPEN_READONLY).integer_of(sql.c_str());
   }
 
+  /// What a merge leaves that is killed after a while is whole.
+  void kill_merge_after(std::chrono::nanoseconds time) const {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      merge_store(into(), from());
+      _exit(0);
+    }
+    std::this_thread::sleep_for(time);
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    if (!std::filesystem::exists(into())) return;
+    Store(into()).runs();
+    const StoreCheck check = check_store(into());
+    EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
+  }
+
   /// Everything of a run but its numbers.
   static void expect_same_run(const Store& a, std::int64_t in_a, const Store& b, std::int64_t in_b) {
     const RunRecord one = a.run(in_a);
@@ -260,20 +276,7 @@ TEST_F(MergeTest, KilledAtAnyMomentItLeavesAWholeFileAndContinues) {
     Store store(from());
     fill_big_store(store, {.cells = 10, .seeds = 10, .steps = 60, .val_every = 20});
   }
-  for (int round = 0; round < 5; ++round) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      merge_store(into(), from());
-      _exit(0);
-    }
-    usleep(static_cast<useconds_t>(4000 + 9000 * round));
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    if (!std::filesystem::exists(into())) continue;
-    Store(into()).runs();
-    const StoreCheck check = check_store(into());
-    EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
-  }
+  for (int round = 0; round < 5; ++round) kill_merge_after(std::chrono::milliseconds(4 + 9 * round));
   merge_store(into(), from());
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 100);
   EXPECT_EQ(count(into(), "SELECT count(*) FROM samples"), count(from(), "SELECT count(*) FROM samples"));
@@ -292,18 +295,8 @@ TEST_F(MergeTest, KilledBetweenTwoTransactionsItLeavesNoRunWithoutItsLine) {
   int parts = 0;
   for (int round = 1; round < 12; ++round) {
     for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(into().string() + suffix);
-    const pid_t pid = fork();
-    if (pid == 0) {
-      merge_store(into(), from());
-      _exit(0);
-    }
-    std::this_thread::sleep_for(whole * round / 12);
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    kill_merge_after(whole * round / 12);
     if (!std::filesystem::exists(into())) continue;
-    Store(into()).runs();
-    const StoreCheck check = check_store(into());
-    EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
     const std::int64_t runs = count(into(), "SELECT count(*) FROM runs");
     parts += runs > 0 && runs < 200;
   }
