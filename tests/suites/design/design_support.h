@@ -9,6 +9,7 @@
 #include "ablations/catalogue.h"
 #include "core/base/json.h"
 #include "suites/design/plan.h"
+#include "suites/design/suite.h"
 
 namespace nanobench::suites {
 
@@ -22,6 +23,26 @@ inline const ablations::Catalogue& catalogue() {
 inline core::Json with(core::Json json, const std::string& key, const core::Json& value) {
   json[key] = value;
   return json;
+}
+
+/// Records 12 to 18 at smoke, with three seeds.
+inline Suite history_suite() {
+  return read_suite({{"name", "history"},
+                     {"design", "history"},
+                     {"records", {"record12", "record13", "record14", "record15", "record16", "record17", "record18"}},
+                     {"scale", "smoke"},
+                     {"seeds", {1, 2, 3}}},
+                    "history.json");
+}
+
+/// Features of record 17 at smoke.
+inline Suite ablation_suite(const std::string& design, const core::Json& features) {
+  return read_suite({{"name", "ablation"},
+                     {"design", design},
+                     {"base", {{"record", "record17"}}},
+                     {"features", features},
+                     {"scale", "smoke"}},
+                    "ablation.json");
 }
 
 inline std::vector<std::string> labels_of(const Matrix& matrix) {

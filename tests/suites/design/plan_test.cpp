@@ -20,28 +20,9 @@
 namespace nanobench::suites {
 namespace {
 
+using core::Json;
 using core::Reason;
 using core::Refused;
-
-using core::Json;
-
-Suite plan_history() {
-  return read_suite({{"name", "history"},
-                     {"design", "history"},
-                     {"records", {"record12", "record13", "record14", "record15", "record16", "record17", "record18"}},
-                     {"scale", "smoke"},
-                     {"seeds", {1, 2, 3}}},
-                    "history.json");
-}
-
-Suite ablation(const std::string& design, const Json& features) {
-  return read_suite({{"name", "ablation"},
-                     {"design", design},
-                     {"base", {{"record", "record17"}}},
-                     {"features", features},
-                     {"scale", "smoke"}},
-                    "ablation.json");
-}
 
 core::DataSet some_data() {
   core::DataSet data;
@@ -66,258 +47,8 @@ std::vector<std::pair<std::size_t, std::uint64_t>> order_of(const Plan& plan) {
   return order;
 }
 
-TEST(Matrix, HistoryHasOneCellPerRecordInOrder) {
-  const Matrix matrix = make_matrix(plan_history(), catalogue());
-  ASSERT_EQ(matrix.cells.size(), 7u);
-  EXPECT_EQ(matrix.cells[0].label, "record12");
-  EXPECT_EQ(matrix.cells[6].label, "record18");
-  EXPECT_EQ(matrix.cells[0].changes, std::vector<std::string>{"the starting point"});
-  for (const Cell& cell : matrix.cells) EXPECT_FALSE(cell.changes.empty()) << cell.label;
-  EXPECT_NE(matrix.cells[0].config.digest(), matrix.cells[1].config.digest());
-}
-
-TEST(Matrix, HistoryTellsAllThatChangedBetweenTwoRecords) {
-  Suite suite = plan_history();
-  suite.records = {"record12", "record15"};
-  const Matrix matrix = make_matrix(suite, catalogue());
-  for (const char* record : {"record13", "record14", "record15"}) {
-    for (const std::string& change : catalogue().record(record).changes)
-      EXPECT_NE(results::changes_text(matrix.cells[1].changes).find(change), std::string::npos) << change;
-  }
-}
-
-TEST(Matrix, LeaveOneOutTurnsOneFeatureBackAtATime) {
-  const Matrix matrix = make_matrix(ablation("leave_one_out", {"rotary", "attention_skip"}), catalogue());
-  ASSERT_EQ(matrix.cells.size(), 3u);
-  EXPECT_EQ(matrix.cells[0].label, "record17");
-  EXPECT_TRUE(matrix.cells[0].features.empty());
-  EXPECT_EQ(matrix.cells[1].label, "without rotary");
-  EXPECT_EQ(matrix.cells[1].features.at("rotary"), catalogue().feature("rotary").before);
-  EXPECT_TRUE(matrix.cells[1].config.model.attention_skip_layers == matrix.cells[0].config.model.attention_skip_layers);
-  EXPECT_TRUE(matrix.cells[2].config.model.attention_skip_layers.empty());
-}
-
-TEST(Matrix, AddOneInStartsWithAllFeaturesOff) {
-  const Matrix matrix = make_matrix(ablation("add_one_in", {"rotary", "attention_skip"}), catalogue());
-  ASSERT_EQ(matrix.cells.size(), 3u);
-  EXPECT_EQ(matrix.cells[0].label, "none");
-  EXPECT_TRUE(matrix.cells[0].config.model.attention_skip_layers.empty());
-  EXPECT_EQ(matrix.cells[1].label, "only rotary");
-  EXPECT_TRUE(matrix.cells[1].config.model.attention_skip_layers.empty());
-  EXPECT_TRUE(matrix.cells[1].config.model.rope.half_truncate);
-  EXPECT_FALSE(matrix.cells[2].config.model.rope.half_truncate);
-  EXPECT_FALSE(matrix.cells[2].config.model.attention_skip_layers.empty());
-}
-
-TEST(Matrix, LeaveOneOutSaysWhatTheBaseDoesWhicheverTheOtherValueIs) {
-  const auto contrast_of = [](const std::string& record, const Json& choice) {
-    Suite suite = ablation("leave_one_out", Json::array({choice}));
-    suite.base_record = record;
-    const Matrix matrix = make_matrix(suite, catalogue());
-    EXPECT_EQ(matrix.contrasts.size(), 1u);
-    return matrix.contrasts.at(0);
-  };
-  const auto base_less = [](const std::string& record, const std::string& cell) {
-    return std::map<std::string, double>{{record, 1.0}, {cell, -1.0}};
-  };
-  const results::PlanContrast usual = contrast_of("record17", "rotary");
-  EXPECT_EQ(usual.effect, "rotary");
-  EXPECT_EQ(usual.coefficients, base_less("record17", "without rotary"));
-  // Neither the earlier nor the later value.
-  const results::PlanContrast other = contrast_of("record17", {{"id", "value_embeddings"}, {"value", "none"}});
-  EXPECT_EQ(other.effect, "value_embeddings over none");
-  EXPECT_EQ(other.coefficients, base_less("record17", "value_embeddings = none"));
-  ASSERT_EQ(other.factors.size(), 1u);
-  EXPECT_EQ(other.factors[0].setting, "value_embeddings");
-  EXPECT_EQ(other.factors[0].from, "none");
-  EXPECT_EQ(other.factors[0].to, catalogue().record("record17").features.at("value_embeddings"));
-  // `after` is not the last word: a base beyond it has the later value.
-  const results::PlanContrast beyond =
-      contrast_of("record41", {{"id", "muon_orthogonalizer"}, {"value", "newton_schulz"}});
-  EXPECT_EQ(beyond.effect, "muon_orthogonalizer over newton_schulz");
-  EXPECT_EQ(beyond.coefficients, base_less("record41", "muon_orthogonalizer = newton_schulz"));
-  // The later value in a base that lacks it: the effect is still the later less the earlier.
-  const results::PlanContrast later = contrast_of("record16", {{"id", "attention_skip"}, {"value", "layer_7"}});
-  EXPECT_EQ(later.effect, "attention_skip=layer_7");
-  EXPECT_EQ(later.coefficients, (std::map<std::string, double>{{"record16", -1.0}, {"attention_skip = layer_7", 1.0}}));
-}
-
-TEST(Matrix, LeavesOutAFeatureThatTheBaseHasAlready) {
-  const Matrix matrix = make_matrix(
-      ablation("leave_one_out", Json::array({{{"id", "attention_skip"}, {"value", "layer_7"}}})), catalogue());
-  EXPECT_EQ(matrix.cells.size(), 1u);
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "attention_skip = layer_7"));
-}
-
-TEST(Matrix, WithoutFeaturesTakesAllThatTheBaseHas) {
-  const Matrix matrix = make_matrix(ablation("leave_one_out", Json::array()), catalogue());
-  std::set<std::string> labels;
-  for (const Cell& cell : matrix.cells) labels.insert(cell.label);
-  EXPECT_EQ(labels.size(), matrix.cells.size());
-  EXPECT_TRUE(labels.contains("without rotary"));
-  EXPECT_GE(matrix.cells.size(), 10u);
-}
-
-Refused plan_refusal(const Suite& suite, core::ErrorCode code) {
-  const Refused refused = core::refusal_of([&] { make_matrix(suite, catalogue()); });
-  EXPECT_TRUE(refused.is_refused) << "accepted";
-  EXPECT_EQ(refused.code, code) << refused.message;
-  return refused;
-}
-
-TEST(Matrix, TurnsBackOnlyWhatTheBaseHasAtItsLaterValue) {
-  // Record 17 has 1490 steps, the later value; record 12 has 1875, which is neither.
-  Suite suite = ablation("leave_one_out", {"training_steps", "rotary"});
-  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 3u);
-  suite.base_record = "record12";
-  const Matrix matrix = make_matrix(suite, catalogue());
-  EXPECT_EQ(matrix.cells.size(), 1u);
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without training_steps", {"\"1875\"", "\"1490\""}));
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without rotary"));
-  suite.features = {{"training_steps", "1480"}};
-  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 2u) << "a value that is named is set";
-}
-
-TEST(Matrix, WhatTheScaleHoldsIsNotTurnedBack) {
-  const Suite suite = ablation("leave_one_out", {"newton_schulz_precision"});
-  const Matrix matrix = make_matrix(suite, catalogue());
-  EXPECT_EQ(matrix.cells.size(), 1u);
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without newton_schulz_precision", {"smoke"}));
-  Suite official = suite;
-  official.scale = "official";
-  EXPECT_EQ(make_matrix(official, catalogue()).cells.size(), 2u);
-}
-
-TEST(Matrix, WithoutFeaturesSaysOnceWhatItLeftOut) {
-  const Matrix matrix = make_matrix(ablation("leave_one_out", Json::array()), catalogue());
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "", {"newton_schulz_precision", "logit_softcap"}));
-  for (const Cell& cell : matrix.cells) EXPECT_NE(cell.label, "without newton_schulz_precision");
-}
-
-/// Needs two processes, and one that changes nothing at this scale.
-std::vector<Json> idle_features() {
-  return {Json::parse(R"({"id": "buckets", "title": "t", "introduced": {}, "kind": "systems", "text": "t.",
-            "before": "copies", "after": "views", "needs": {"processes": 2},
-            "values": {"copies": {"distributed": {"buckets": "copies"}}, "views": {"distributed": {"buckets": "views"}}}})"),
-          Json::parse(R"({"id": "free_steps", "title": "t", "introduced": {}, "kind": "systems", "text": "t.",
-            "before": "twenty", "after": "ten",
-            "values": {"twenty": {"run": {"untimed_steps": 20}}, "ten": {"run": {"untimed_steps": 10}}}})")};
-}
-
-TEST(Matrix, AFeatureThatTheSuiteNamesAndThatCannotActIsAnError) {
-  Suite suite = ablation("leave_one_out", {"rotary", "buckets"});
-  suite.inline_features = idle_features();
-  const Refused alone = plan_refusal(suite, core::ErrorCode::kUnavailable);
-  EXPECT_REFUSED(alone, Reason::kTooFewProcesses, "buckets=copies");
-  EXPECT_TRUE(alone.begins("ablation.json: /features/1: ") && alone.names(" 2 processes")) << alone.message;
-  suite.processes = 2;
-  EXPECT_EQ(make_matrix(suite, catalogue()).cells.size(), 3u);
-  suite.features = {{"free_steps", std::nullopt}};
-  const Refused idle = plan_refusal(suite, core::ErrorCode::kUnavailable);
-  EXPECT_REFUSED(idle, Reason::kNoEffect, "free_steps=twenty");
-  EXPECT_TRUE(idle.names("smoke")) << idle.message;
-}
-
-TEST(Matrix, AFeatureThatNobodyNamedAndThatCannotActIsLeftOut) {
-  Suite suite = ablation("leave_one_out", Json::array());
-  suite.inline_features = idle_features();
-  const Matrix matrix = make_matrix(suite, catalogue());
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without buckets", {"--processes 2"}));
-  EXPECT_TRUE(says(matrix, MessageKind::kLeftOut, "without free_steps", {"smoke"}));
-  EXPECT_GE(matrix.cells.size(), 10u);
-}
-
-TEST(Matrix, AddOneInWithoutFeaturesLeavesOutWhatExcludesEachOther) {
-  const Matrix matrix = make_matrix(ablation("add_one_in", Json::array()), catalogue());
-  EXPECT_GE(matrix.cells.size(), 10u);
-  EXPECT_EQ(matrix.cells[0].label, "none");
-  for (std::size_t i = 1; i < matrix.cells.size(); ++i)
-    EXPECT_NE(matrix.cells[i].config.digest(), matrix.cells[0].config.digest()) << matrix.cells[i].label;
-}
-
-TEST(Matrix, RanksAndProcessesReachTheCells) {
-  Suite suite = plan_history();
-  suite.processes = 2;
-  for (const Cell& cell : make_matrix(suite, catalogue()).cells) {
-    EXPECT_EQ(cell.config.distributed.processes, 2) << cell.label;
-    EXPECT_EQ(cell.config.data.ranks, 2) << cell.label;
-  }
-}
-
-TEST(Matrix, SaysWhenTwoRecordsAreTheSame) {
-  ablations::Catalogue extended = catalogue();
-  extended.add_record({{"id", "record12b"}, {"number", 12}, {"title", "again"}, {"parent", "record12"}}, "record12b");
-  Suite suite = plan_history();
-  suite.records = {"record12", "record12b"};
-  const Matrix matrix = make_matrix(suite, extended);
-  EXPECT_TRUE(says(matrix, MessageKind::kSameRun, "record12b", {"record12 "}));
-}
-
-TEST(Matrix, AnImpossibleBaseNamesWhoAskedForIt) {
-  Suite suite = ablation("leave_one_out", {"rotary"});
-  suite.base_features = {{"value_embeddings", "tables_12"}};
-  suite.base_patch = {{"model", {{"num_layers", 6}}}};
-  const Refused refused = plan_refusal(suite, core::ErrorCode::kInvalidArgument);
-  EXPECT_REFUSED(refused, Reason::kUnmet, "/model/value_embeddings/layer_map");
-  EXPECT_TRUE(refused.begins("ablation.json: /base: ")) << refused.message;
-  EXPECT_TRUE(refused.names("value_embeddings=tables_12") && refused.names("ablation.json: /base/patch"))
-      << refused.message;
-}
-
-TEST(Matrix, TheSuitesOfThisFolderResolve) {
-  for (const auto& entry : std::filesystem::directory_iterator(NANOBENCH_SOURCE_DIR "/suites")) {
-    const std::string name = entry.path().filename();
-    if (!name.ends_with(".json") || name == "suite.schema.json") continue;
-    for (const char* scale : {"smoke", "nano", "official"}) {
-      Suite suite = read_suite_file(entry.path());
-      suite.scale = scale;
-      const Matrix matrix = make_matrix(suite, catalogue());
-      std::map<std::string, std::string>
-          labels;  // by digest and kernels; two records may be one configuration, and then it is said
-      for (const Cell& cell : matrix.cells) {
-        if (cell.arm > 0) continue;
-        const std::string kernels = cell.kernels ? enum_name(*cell.kernels) : "";
-        const auto [twin, is_new] = labels.emplace(config_digest(cell) + kernels, cell.label);
-        EXPECT_TRUE(is_new || says(matrix, MessageKind::kSameRun, cell.label, {twin->second}))
-            << name << " at " << scale << ": " << cell.label << " and " << twin->second << " are the same";
-      }
-      EXPECT_GE(matrix.cells.size(), 2u) << name;
-      EXPECT_EQ(matrix.contrasts.empty(), suite.design == Design::kClaims) << name;
-      if (suite.design == Design::kHistory) {
-        EXPECT_EQ(matrix.cells.size(), suite.records.size());
-      }
-      if (suite.design == Design::kLeaveOneOut) {
-        EXPECT_EQ(matrix.cells.size(), suite.features.size() + 1);
-      }
-    }
-  }
-}
-
-TEST(Matrix, SaysWhichFileNamesSomethingUnknown) {
-  Suite suite = plan_history();
-  suite.records = {"record12", "record171"};
-  const Refused refused = core::refusal_of([&] { make_matrix(suite, catalogue()); });
-  EXPECT_REFUSED(refused, Reason::kUnknownName, "record171");
-  EXPECT_TRUE(refused.begins("history.json: /records/1: ") && refused.names("record171")) << refused.message;
-  EXPECT_REFUSAL(make_matrix(ablation("leave_one_out", {"rotarry"}), catalogue()), Reason::kUnknownName, "rotarry");
-  suite = plan_history();
-  suite.scale = "nanno";
-  EXPECT_REFUSAL(make_matrix(suite, catalogue()), Reason::kUnknownName, "nanno");
-}
-
-TEST(Matrix, TakesFeaturesFromTheSuite) {
-  Suite suite = ablation("leave_one_out", {"wide_mlp"});
-  suite.inline_features = {Json::parse(R"({
-    "id": "wide_mlp", "title": "Width of the MLP", "introduced": {"analyses": []},
-    "values": {"half": {"model": {"mlp_ratio": 2}}, "full": {"model": {"mlp_ratio": 4}}},
-    "before": "half", "after": "full", "kind": "numerics", "text": "for this test"})")};
-  const Matrix matrix = make_matrix(suite, catalogue());
-  ASSERT_EQ(matrix.cells.size(), 2u);
-  EXPECT_EQ(matrix.cells[1].config.model.mlp_ratio, 2);
-}
-
 TEST(Plan, HasEachCellOncePerSeed) {
-  const Plan plan = planned(plan_history());
+  const Plan plan = planned(history_suite());
   ASSERT_EQ(plan.runs.size(), 21u);
   std::set<std::pair<std::size_t, std::uint64_t>> seen;
   for (const auto& item : order_of(plan)) EXPECT_TRUE(seen.insert(item).second);
@@ -329,14 +60,14 @@ TEST(Plan, HasEachCellOncePerSeed) {
 }
 
 TEST(Plan, SameSeedGivesSameOrder) {
-  EXPECT_EQ(order_of(planned(plan_history())), order_of(planned(plan_history())));
-  EXPECT_EQ(planned(plan_history()).digest, planned(plan_history()).digest);
+  EXPECT_EQ(order_of(planned(history_suite())), order_of(planned(history_suite())));
+  EXPECT_EQ(planned(history_suite()).digest, planned(history_suite()).digest);
 }
 
 TEST(Plan, AnotherOrderSeedGivesAnotherOrderOfTheSameRuns) {
-  Suite other = plan_history();
+  Suite other = history_suite();
   other.order_seed = 2;
-  const Plan a = planned(plan_history());
+  const Plan a = planned(history_suite());
   const Plan b = planned(other);
   EXPECT_NE(order_of(a), order_of(b));
   EXPECT_NE(a.digest, b.digest);
@@ -348,7 +79,7 @@ TEST(Plan, AnotherOrderSeedGivesAnotherOrderOfTheSameRuns) {
 }
 
 TEST(Plan, IsShuffledAndNotTheSameForEverySeed) {
-  const auto order = order_of(planned(plan_history()));
+  const auto order = order_of(planned(history_suite()));
   const auto cells_of = [&](std::size_t first) {
     std::vector<std::size_t> cells;
     for (std::size_t i = first; i < first + 7; ++i) cells.push_back(order[i].first);
@@ -361,14 +92,14 @@ TEST(Plan, IsShuffledAndNotTheSameForEverySeed) {
 /// The shuffle is part of what a stored plan means: it must not change from version to version.
 TEST(Plan, TheOrderIsTheOneOfEarlierVersions) {
   std::vector<std::size_t> cells;
-  for (const auto& [cell, seed] : order_of(planned(plan_history()))) {
+  for (const auto& [cell, seed] : order_of(planned(history_suite()))) {
     if (seed == 1) cells.push_back(cell);
   }
   EXPECT_EQ(cells, (std::vector<std::size_t>{5, 6, 4, 3, 0, 1, 2}));
 }
 
 TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.seeds = {1};
   const Plan base = planned(suite);
   const Matrix matrix = make_matrix(suite, catalogue());
@@ -395,23 +126,23 @@ TEST(Plan, ARunIsAnotherRunWhenWhatItMeasuresDiffers) {
 }
 
 TEST(Plan, TheSameConfigurationInAnotherSuiteIsTheSameRun) {
-  Suite one = plan_history();
+  Suite one = history_suite();
   one.records = {"record17"};
   one.seeds = {1};
-  Suite two = ablation("leave_one_out", {"rotary"});
+  Suite two = ablation_suite("leave_one_out", {"rotary"});
   std::set<std::string> digests;
   for (const PlannedRun& run : planned(two).runs) digests.insert(run.digest);
   EXPECT_TRUE(digests.contains(planned(one).runs.front().digest));
 }
 
 TEST(Plan, ZeroThreadsAreAllCores) {
-  const Plan plan = planned(plan_history());
+  const Plan plan = planned(history_suite());
   EXPECT_EQ(plan.threads, 2);
   EXPECT_EQ(plan.runs.front().spec.threads, 2);
 }
 
 TEST(Plan, MockSettingsMayDifferByCell) {
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.mock = {{"steps", 3}, {"cells", {{"record13", {{"effect", -0.1}}}}}};
   for (const PlannedRun& run : planned(suite).runs) {
     EXPECT_EQ(run.spec.mock.at("steps"), 3);
@@ -431,7 +162,7 @@ class DataTest : public testing::Test {
 };
 
 TEST_F(DataTest, SyntheticHasTokensForEveryStepAndItsFloor) {
-  const Suite suite = plan_history();
+  const Suite suite = history_suite();
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_);
   for (const Cell& cell : matrix.cells) {
@@ -451,7 +182,7 @@ TEST_F(DataTest, TextFitsTheCells) {
   std::ofstream text(folder_ / "a.txt");
   for (int i = 0; i < 2000; ++i) text << "Sentence number " << i << " of a text that is quite dull.\n\n";
   text.close();
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.data = {DataRequest::Kind::kText, {folder_ / "a.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
@@ -465,7 +196,7 @@ TEST_F(DataTest, TextFitsTheCells) {
 
 TEST_F(DataTest, SaysThatATextIsTooShort) {
   std::ofstream(folder_ / "a.txt") << std::string(1500, 'x');
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.scale = "nano";
   suite.data = {DataRequest::Kind::kText, {folder_ / "a.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
@@ -493,7 +224,7 @@ Refused data_refusal(const Suite& suite, Matrix& matrix, const std::filesystem::
 
 TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
   write_shards(folder_ / "shards", 200);
-  Suite suite = ablation("leave_one_out", {"rotary"});
+  Suite suite = ablation_suite("leave_one_out", {"rotary"});
   suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   suite.scale = "official";
   suite.base_patch = Json::parse(R"({"model": {"vocab_size": 150}, "attention": {"document_separator": 89},
@@ -507,7 +238,7 @@ TEST_F(DataTest, AVocabularyThatWasAskedForMustHoldEveryToken) {
 
 TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
   write_shards(folder_ / "shards", 40000);
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   const core::DataSet data = prepare_data(suite, matrix, folder_ / "cache");
@@ -518,7 +249,7 @@ TEST_F(DataTest, AVocabularyOfTheScaleIsEnlarged) {
 TEST_F(DataTest, ATargetThatIsAPrefixNeedsTheBytesOfTheTokens) {
   const std::filesystem::path shards = folder_ / "shards";
   write_shards(shards, 200);
-  Suite suite = ablation("add_one_in", {"prefix_loss"});
+  Suite suite = ablation_suite("add_one_in", {"prefix_loss"});
   suite.base_record = "record41";
   suite.data = {DataRequest::Kind::kShards, {shards}};
   const auto write_vocabulary = [&](const core::Vocabulary& tokens) {
@@ -547,7 +278,7 @@ TEST_F(DataTest, ATargetThatIsAPrefixNeedsTheBytesOfTheTokens) {
 TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
   // 64 MiB of a larger shard are looked at when a folder is opened; the rest when it is to be trained on.
   write_shards(folder_ / "shards", 200);
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
@@ -561,7 +292,7 @@ TEST_F(DataTest, ATokenBeyondEveryKnownVocabularyIsFoundBeforeARun) {
 
 TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
   write_shards(folder_ / "shards", 200);
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.data = {DataRequest::Kind::kShards, {folder_ / "shards"}};
   Matrix matrix = make_matrix(suite, catalogue());
   for (Cell& cell : matrix.cells) {
@@ -575,7 +306,7 @@ TEST_F(DataTest, TooLittleDataForARunThatMayNotWrapIsReadAgain) {
 }
 
 TEST_F(DataTest, SaysWhichFileIsMissing) {
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   suite.data = {DataRequest::Kind::kText, {folder_ / "missing.txt"}};
   Matrix matrix = make_matrix(suite, catalogue());
   EXPECT_THROW(prepare_data(suite, matrix, folder_), core::Error);
@@ -585,7 +316,7 @@ TEST_F(DataTest, SaysWhichFileIsMissing) {
 
 /// The option changes what a run measures, not what it is.
 TEST(Plan, AskedMetricsAreNoPartOfTheIdentity) {
-  Suite suite = plan_history();
+  Suite suite = history_suite();
   const Plan plain = planned(suite);
   suite.metrics = {core::AskedMetric::kLossAtPosition};
   const Plan asked = planned(suite);
