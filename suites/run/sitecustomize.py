@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 # What settings are written in; data have other endings.
 _TEXTS = (".py", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".txt", ".xml", ".env")
-_MOST = 20000  # paths, beyond which a process tells of no more files that it opens
+_MAX_PATHS = 20000  # beyond which a process tells of no more files that it opens
 
 
 def _is_installed(path):
@@ -78,7 +78,7 @@ class _Listener:
         for file in files:
             if not file or not isinstance(file, str) or letter + file in self.told:
                 continue
-            if letter and len(self.told) >= _MOST:
+            if letter and len(self.told) >= _MAX_PATHS:
                 continue
             self.told.add(letter + file)
             path = os.path.join(self.here, file)
