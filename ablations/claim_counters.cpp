@@ -60,7 +60,7 @@ double skip_parameters(const TrainConfig& config) {
   return sum;
 }
 
-/// Of one step; a mask needs whole blocks.
+/// The sequences of one step that no mask fits: a mask needs whole blocks.
 double unaligned_sequences(const TrainConfig& config) {
   return config.data.sequence_length % config.attention.block_size == 0 ? 0 : as_double(config.data.sequences_per_step);
 }

@@ -107,7 +107,7 @@ class Shrink {
     for (auto& [name, family] : to_.optimizer.families) shrink(family);
   }
 
-  /// As many rows for each token of the vocabulary, and the same share of the stream.
+  /// Keeps the number of rows for each token of the vocabulary, and the share of the stream.
   void shrink_bigram() {
     core::BigramConfig& bigram = to_.model.bigram;
     if (bigram.rows == 0) return;

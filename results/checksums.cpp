@@ -92,7 +92,7 @@ std::optional<std::string> baseline_hash(Database& database, const std::string& 
   return digest.hex();
 }
 
-/// Of the plan, the line and the run that answers it, by what a merge keeps of them.
+/// The hash of the plan, the line and the run that answers it, by what a merge keeps of them.
 std::string answer_hash(Database& database, std::int64_t plan_id, std::int64_t position) {
   Statement row(
       database,

@@ -19,7 +19,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr std::array<std::uint32_t, 256> kTable = make_table();
 
-/// As TFRecord stores it, because a CRC of data that contains CRCs would be weak.
+/// The checksum as TFRecord stores it, because a CRC of data that contains CRCs would be weak.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }

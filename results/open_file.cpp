@@ -68,7 +68,7 @@ bool has_log(const std::filesystem::path& file) {
   return std::filesystem::file_size(file.string() + "-wal", error) > 0 && !error;
 }
 
-/// As many bytes as SQLite's file header has, or fewer if the file is shorter.
+/// The beginning: as many bytes as SQLite's file header has, or fewer if the file is shorter.
 std::string begin_of(const std::filesystem::path& file) {
   return core::read_beginning(file, kMark.size()).value_or("");
 }

@@ -251,7 +251,7 @@ struct SequentialLook {
   int most = 2;         ///< seeds at the last look
   int step = 1;         ///< seeds added from look to look
   int look = 1;         ///< from 1: first + (look - 1) * step seeds, at most `most`
-  /// Of the spending function alpha t^power at the fraction t of the seeds; 0: O'Brien and Fleming's.
+  /// The power of the spending function alpha t^power at the fraction t of the seeds; 0: O'Brien and Fleming's.
   double spending_power = 0.0;
 };
 

@@ -62,7 +62,7 @@ struct EvidenceNeed {
   bool times = true;                      ///< no other run was beside it
   std::vector<std::string> metrics = {};  ///< tags that a completed run must have; one that diverged has none to have
   std::map<std::string, std::string> facts = {};  ///< such as the items that it answered
-  /// Of a trainer: no file from elsewhere that the run loaded has changed since (loaded_files.h).
+  /// A trainer's folder: no file from elsewhere that the run loaded has changed since (loaded_files.h).
   std::optional<std::filesystem::path> trainer_folder = {};
 };
 

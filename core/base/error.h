@@ -47,8 +47,8 @@ inline constexpr int kExitNotComparable = 5;  ///< no baseline, or one from anot
 inline constexpr int kExitBug = 70;           ///< a bug in nanobench
 inline constexpr int kExitInterrupted = 130;
 
-/// Of a program that ends because of `error`: kExitIncomplete, kExitUsage, or kExitBug for kInternal and for what is no
-/// Error. Too little memory is no bug.
+/// The exit code of a program that ends because of `error`: kExitIncomplete, kExitUsage, or kExitBug for kInternal and
+/// for what is no Error. Too little memory is no bug.
 int exit_code_of(const std::exception& error);
 
 /// Rethrows the Error being handled if it is a bug in nanobench (kInternal), which no caller may ignore.

@@ -30,10 +30,10 @@ using OrderedJson = JsonOf<nlohmann::ordered_map>;  ///< keys in insertion order
 
 /// Levels of objects and lists in each other. No document of nanobench has 20; writing and comparing values recurse.
 inline constexpr std::size_t kMaxJsonDepth = 100;
-/// Of a file that a person writes: values take up to 25 times the memory of their text.
+/// The limit of a file that a person writes: values take up to 25 times the memory of their text.
 inline constexpr InputLimit kJsonDocument{std::uint64_t{16} << 20,
                                           "no suite, configuration or catalogue entry is larger"};
-/// Of a file that nanobench writes for itself: a plan, a profile.
+/// The limit of a file that nanobench writes for itself: a plan, a profile.
 inline constexpr InputLimit kJsonExchange{std::uint64_t{1} << 30, "no plan or profile is larger"};
 
 /// Parses a whole file, in which people may write comments (// to the end of the line, /* */). Throws Error{kNotFound},

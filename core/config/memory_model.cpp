@@ -45,7 +45,7 @@ class StateCounter {
     (is_bfloat16 ? numbers.bfloat16 : numbers.full) += count;
   }
 
-  /// Of an Adam that processes share out.
+  /// The numbers that one process updates with an Adam that processes share out.
   std::int64_t updated_numbers(std::int64_t numbers) const {
     const bool is_shared = processes_ > 1 && config_.distributed.gradient_sums == GradientSums::kOwners;
     return is_shared && is_sliced(numbers, processes_) ? numbers / processes_ : numbers;

@@ -39,7 +39,7 @@ struct TypedNumbers {
     bytes_alone += other.bytes_alone;
     return *this;
   }
-  /// As configured. `number_bytes`: of a full number.
+  /// The bytes as configured. `number_bytes`: of a full number.
   std::int64_t bytes(std::int64_t number_bytes = 4) const;
   /// Where bfloat16 is emulated: every number is a full one.
   std::int64_t emulated_bytes(std::int64_t number_bytes = 4) const;

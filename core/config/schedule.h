@@ -34,7 +34,7 @@ std::int64_t first_key_of_window(WindowGranularity granularity, std::int64_t win
 struct StepWindows {
   std::optional<std::int64_t> whole;  ///< of most layers
   std::optional<std::int64_t> half;   ///< of half_layers or short_layers; nullopt too if there are none
-  /// Of final_validation_layers, in the last validation; nullopt: they have those of the others.
+  /// The window of final_validation_layers in the last validation; nullopt: they have those of the others.
   std::optional<std::int64_t> listed;
 
   auto operator<=>(const StepWindows&) const = default;

@@ -141,7 +141,7 @@ struct OptimizerConfig {
   GradientClipConfig gradient_clip;
 };
 
-/// Of stages in ascending order, the last that has begun at a step; nullptr: there are none.
+/// The last of the stages, in ascending order, that has begun at a step; nullptr: there are none.
 template <class Stage>
 const Stage* stage_at(const std::vector<Stage>& stages, std::int64_t step) {
   const auto next =
@@ -228,7 +228,7 @@ struct DataConfig {
 
   std::int64_t tokens_per_step() const { return sequence_length * sequences_per_step; }
   std::int64_t length_of_step(std::int64_t step) const;
-  /// Of the first `steps` steps together.
+  /// The tokens of the first `steps` steps together.
   std::int64_t tokens_until(std::int64_t steps) const;
   std::int64_t val_length() const { return val_sequence_length.value_or(sequence_length); }
 };

@@ -29,8 +29,8 @@ std::map<std::string, std::string> to_metadata(const CheckpointHeader& header);
 std::optional<CheckpointHeader> checkpoint_header(const std::map<std::string, std::string>& metadata,
                                                   const std::string& source);
 
-/// Of a file; reads no tensor, but checks that the file is whole. Throws as the above, as read_safetensors_header()
-/// does, and Error{kInvalidArgument} for a file that is no checkpoint.
+/// The header of a file; reads no tensor, but checks that the file is whole. Throws as the above, as
+/// read_safetensors_header() does, and Error{kInvalidArgument} for a file that is no checkpoint.
 CheckpointHeader read_checkpoint_header(const std::filesystem::path& file);
 
 /// Names of tensors with a slash are state that only a continued run needs ("optimizer/..."); all others are parameters

@@ -27,8 +27,8 @@ struct TokenPlaces {
   std::vector<std::int64_t> document_lengths;  ///< tokens of the whole document
 };
 
-/// Of the tokens [begin, begin + count) of a stream. A document begins with the separator and ends before the next one,
-/// or where the stream begins and ends; how the stream is cut into sequences does not matter.
+/// The places of the tokens [begin, begin + count) of a stream. A document begins with the separator and ends before
+/// the next one, or where the stream begins and ends; how the stream is cut into sequences does not matter.
 TokenPlaces token_places(std::span<const std::uint16_t> stream, std::int64_t begin, std::int64_t count,
                          std::int64_t separator);
 

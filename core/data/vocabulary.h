@@ -26,11 +26,11 @@ std::string vocabulary_text(const Vocabulary& vocabulary);
 /// For each token the longest token that its bytes begin with, other than itself; -1: there is none.
 std::vector<std::int32_t> longest_prefixes(const Vocabulary& vocabulary);
 
-/// Of the generated corpus: word w is written with the letters a to p as digits of base 16, so that its longest prefix
-/// is word w / 16. REQUIRES words >= 1.
+/// The vocabulary of the generated corpus: word w is written with the letters a to p as digits of base 16, so that its
+/// longest prefix is word w / 16. REQUIRES words >= 1.
 Vocabulary synthetic_vocabulary(std::int64_t words);
 
-/// Of text: each byte is a token, and none begins with another.
+/// The vocabulary of text: each byte is a token, and none begins with another.
 Vocabulary byte_vocabulary();
 
 }  // namespace nanobench::core

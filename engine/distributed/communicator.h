@@ -38,7 +38,7 @@ struct Collective {
   enum class Kind : std::uint32_t { kBarrier, kAllReduceSum, kAllGather, kBroadcast, kReduceScatterSum };
   Kind kind = Kind::kBarrier;
   at::Tensor tensor;  ///< input and output of a sum or broadcast; input of a gather; output of a scattered sum
-  /// Of a gather: one [size, ...] tensor, or `size` tensors of the input's shape. Of a scattered sum: its `size` parts.
+  /// A gather has one [size, ...] tensor, or `size` tensors of the input's shape, a scattered sum its `size` parts.
   std::vector<at::Tensor> outputs;
   int root = 0;  ///< root of a broadcast
 };

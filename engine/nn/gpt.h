@@ -44,7 +44,7 @@ struct SequenceInput {
 struct AttentionSetting {
   RotaryTables tables;  ///< undefined without rotary positions
   double scale = 1.0;   ///< factor on the products of queries and keys
-  // Of one layer; each undefined without:
+  // One layer's; each undefined without:
   at::Tensor own_values;            ///< [H] or [T, H]: factors of what leaves along the own values, before their tanh
   at::Tensor attention_gate;        ///< [T, H]: generated gates of heads
   at::Tensor dc_mixture, dc_share;  ///< [T, H]

@@ -8,7 +8,7 @@
 namespace nanobench::core {
 namespace {
 
-/// Of the matrix as products take it, so with its rounding.
+/// The product with the matrix as products take it, so with its rounding.
 at::Tensor product(const Linear& linear, const at::Tensor& weight, const at::Tensor& x, const at::Tensor& x_unit,
                    const at::Tensor& weight_unit, const Rounding& rounding) {
   at::Tensor y = e4m3_linear(x, weight, x_unit, weight_unit, rounding.products);

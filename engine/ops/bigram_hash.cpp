@@ -5,7 +5,7 @@
 namespace nanobench::core {
 namespace {
 
-/// As a 32-bit integer wraps around.
+/// The numbers wrapped around as 32-bit integers are.
 at::Tensor wrapped(const at::Tensor& numbers) {
   return numbers.to(at::kInt).to(at::kLong);
 }

@@ -262,7 +262,7 @@ RowForward plain_forward_(at::Tensor& logits, const HeadOptions& options) {
   return {at::_log_softmax(capped, -1, /*half_to_float=*/false), tanh};
 }
 
-/// Of any loss; overwrites `logits`.
+/// The same for any loss; overwrites `logits`.
 at::Tensor log_probabilities_(at::Tensor& logits, const HeadOptions& options) {
   if (options.is_late()) {
     scale_products_(logits, options);

@@ -37,9 +37,9 @@ struct MuonRate {
 
   double at(double lr_factor) const { return lr * lr_factor * rate_scale; }
 };
-/// Of a [rows, columns] matrix.
+/// The rate of a [rows, columns] matrix.
 MuonRate muon_rate(const OptimizerGroupConfig& config, std::int64_t rows, std::int64_t columns);
-/// Of the matrices of a parameter, by the shape that config.shape_of chooses.
+/// The rate of the matrices of a parameter, by the shape that config.shape_of chooses.
 MuonRate muon_rate(const OptimizerGroupConfig& config, const MuonParameter& parameter);
 
 /// Rows and columns of the shape that config.shape_of chooses.

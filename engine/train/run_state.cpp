@@ -49,7 +49,7 @@ std::string packed(const NamedTensors& tensors) {
   return list.dump() + "\n" + bytes;
 }
 
-/// Of packed(), by this program a moment ago.
+/// Reads what packed() of this program made a moment ago.
 NamedTensors unpacked(std::string_view text) {
   const std::size_t end = text.find('\n');
   NamedTensors tensors;

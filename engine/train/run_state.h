@@ -51,7 +51,7 @@ std::string text_of(const at::Tensor& bytes);
 /// In process 0 the states of all processes: its own under their names, and those of process p under "process_p/". In
 /// the others nothing. All processes call it.
 NamedTensors gather_states(const NamedTensors& own, Communicator& communicator);
-/// Of those, what process `rank` has, under the names it gave.
+/// What process `rank` has of those, under the names it gave.
 NamedTensors state_of_process(const NamedTensors& all, int rank);
 
 }  // namespace nanobench::core

@@ -21,7 +21,7 @@ NamedTensors read_safetensors(const std::filesystem::path& file);
 NamedTensors read_safetensors(const std::filesystem::path& file,
                               const std::function<bool(const std::string& name)>& is_wanted);
 
-/// Of a file that was written.
+/// What is known of a file that was written.
 struct WrittenFile {
   std::int64_t bytes = 0;
   std::string digest;  ///< digest_of_file()

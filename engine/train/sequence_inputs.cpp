@@ -38,7 +38,7 @@ std::shared_ptr<const AttentionPlan> SequenceInputs::make_plan(std::span<const s
   return std::make_shared<const AttentionPlan>(mask, dtype_, plan_options(attention), device_);
 }
 
-/// Of the sequence of paired heads: two rows for each token, the same window number in rows.
+/// The plan of the sequence of paired heads: two rows for each token, the same window number in rows.
 std::shared_ptr<const AttentionPlan> SequenceInputs::make_paired_plan(std::span<const std::uint16_t> tokens,
                                                                       std::optional<std::int64_t> window) const {
   const std::int64_t separator = config_.attention.document_separator;

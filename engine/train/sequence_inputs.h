@@ -27,7 +27,7 @@ class SequenceInputs {
   struct Tokens {
     at::Tensor tokens, targets;
   };
-  /// Of T + 1 tokens, on the CPU.
+  /// Inputs and targets of T + 1 tokens, on the CPU.
   static Tokens shifted(std::span<const std::uint16_t> raw, at::ScalarType type);
   /// data.loader.token_dtype.
   at::ScalarType token_type() const;

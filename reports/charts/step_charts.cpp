@@ -205,7 +205,7 @@ class SpeedBars {
   double last_ = 1.0;
 };
 
-/// Of the speed-up over the row's reference; absent without a spread.
+/// The interval of the speed-up over the row's reference; absent without a spread.
 std::optional<ConfidenceInterval> step_interval(const std::optional<Effect>& step) {
   constexpr double kIntervalLevel = 0.95;
   if (!step || !step->sd || step->n < 2) return std::nullopt;

@@ -9,10 +9,10 @@
 
 namespace nanobench::reports {
 
-/// Of the data of effects_chart(): a panel for each metric, in the order of the rows.
+/// The picture of effects_chart()'s data: a panel for each metric, in the order of the rows.
 std::string forest_still(const Table& data);
 
-/// Of the data of loss_chart(): the last half of each line's mean against steps.
+/// The picture of loss_chart()'s data: the last half of each line's mean against steps.
 ///   names   all lines, in the order of their colours
 std::string curves_still(const Table& data, const std::vector<std::string>& names);
 

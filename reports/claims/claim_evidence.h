@@ -58,7 +58,7 @@ struct OperationRepetitions {
 /// Over runs: with three or more runs, each run's median counts once; with fewer, all repetitions count.
 MeasuredNumber number_of(ablations::RuleForm form, const std::vector<OperationRepetitions>& runs);
 
-/// Of a metric of training cells (ablations::claim_metrics); kOther for any other name.
+/// The basis of a metric of training cells (ablations::claim_metrics); kOther for any other name.
 ablations::MetricBasis cell_metric_basis(const std::string& metric);
 
 /// The stored plan that a claim is judged from.

@@ -31,7 +31,7 @@ struct BucketLosses {
   std::vector<double> counts;  ///< by bucket: targets; 0: the mean is meaningless
 
   double count(const BucketRange& range) const;
-  /// Of all targets of the range; nullopt without any.
+  /// The mean over all targets of the range; nullopt without any.
   std::optional<double> mean(const BucketRange& range) const;
 };
 
@@ -53,7 +53,7 @@ struct PlanBuckets {
 };
 
 PlanBuckets read_buckets(const results::Store& store, const std::vector<CellMeasures>& cells, core::AskedMetric metric);
-/// Of one run; nullopt if it has no such samples.
+/// The losses of one run; nullopt if it has no such samples.
 std::optional<BucketLosses> read_buckets(const results::Store& store, std::int64_t run_id, core::AskedMetric metric);
 
 /// The targets of all runs together, by bucket.

@@ -438,7 +438,7 @@ bool is_futile(const EffectResult& effect, const EffectRules& rules, int most) {
 
 namespace {
 
-/// As is_futile(), of one metric.
+/// The same as is_futile(), for one metric.
 bool is_futile_part(const MeasuredEffect& effect, double margin, const EffectRules& rules, int most) {
   if (!effect.estimate || effect.n < 2 || most <= effect.n) return false;
   const double scale = static_cast<double>(effect.n) / most;

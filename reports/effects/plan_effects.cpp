@@ -60,7 +60,7 @@ double loss_resolution_of(const std::vector<CellMeasures>& cells) {
   return are_rounded(values_of_runs(cells, loss_of), results::kPrintedLoss) ? results::kPrintedLoss : 0.0;
 }
 
-/// Of the logarithm.
+/// The resolution of the logarithm.
 double log_time_resolution_of(const std::vector<CellMeasures>& cells) {
   const std::vector<double> clocks = values_of_runs(cells, clock_of);
   if (!are_rounded(clocks, kPrintedS)) return 0.0;

@@ -12,7 +12,7 @@
 namespace nanobench::reports {
 namespace {
 
-/// Of `suspects` commits, as many halvings as leave one.
+/// The halvings that leave one of `suspects` commits.
 int halvings_of(std::size_t suspects) {
   return static_cast<int>(std::bit_width(suspects - 1));
 }

@@ -86,7 +86,7 @@ const std::optional<CheckNoise>& GateNoise::of(GateMetric metric) const {
 PlannedError planned_check_error(GateMetric metric, const CheckNoise& noise, const GateSize& size) {
   if (!noise.is_paired) return planned_error(noise.sd, size.n, noise.sd, size.n);
   if (metric == GateMetric::kMemory) return planned_error(noise.sd, size.n);
-  // Of G groups of pairs the spread has G (n - 1) degrees of freedom, as a plan of G + 1 cells has.
+  // The spread of G groups of pairs has G (n - 1) degrees of freedom, as a plan of G + 1 cells has.
   const ErrorForecast shared{.se_of_one = noise.sd,
                              .prior_df = metric == GateMetric::kTime ? kTimePriorDf : kLossPriorDf,
                              .cells = size.cells + 1};

@@ -21,7 +21,7 @@ struct CheckNoise {
   bool is_bound = false;  ///< the spread is at most this: the chance is at least what follows from it
 };
 
-/// Of each metric of a gate; absent: not known. Counts have none.
+/// The noise of each metric of a gate; absent: not known. Counts have none.
 struct GateNoise {
   std::optional<CheckNoise> loss, time, memory;
   std::string source;  ///< in words: "the calibration in plan 3"

@@ -22,7 +22,7 @@ struct EffectTally {
   bool operator==(const EffectTally&) const = default;
 };
 
-/// Of the effects that have verdicts. `needed` is in their order, and may be shorter.
+/// The tally of the effects that have verdicts. `needed` is in their order, and may be shorter.
 EffectTally tally_of(const std::vector<EffectResult>& effects,
                      const std::vector<std::optional<SeedsForVerdict>>& needed);
 

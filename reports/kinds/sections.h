@@ -58,7 +58,7 @@ std::string course_text(const ComparisonTable& table);
 
 /// "0.0031 nats"
 std::string nats_text(double nats);
-/// Of a log ratio of at least 0: "3 %", or "a factor of 2.4".
+/// The words for a log ratio of at least 0: "3 %", or "a factor of 2.4".
 std::string ratio_text(double log_ratio);
 
 inline constexpr double kNothingBounded = 2.302585092994046;  ///< log ratio; a factor of ten bounds nothing

@@ -69,7 +69,7 @@ class Selection {
  private:
   bool is_in_model(std::size_t j) const { return std::find(model_.begin(), model_.end(), j) != model_.end(); }
 
-  /// Of the mean and the model, factor j left out.
+  /// An orthonormal basis of the mean and the model, factor j left out.
   std::vector<Column> basis_without(std::size_t j) const {
     const auto count = static_cast<double>(responses_.size());
     std::vector<Column> basis = {Column(responses_.size(), 1.0 / std::sqrt(count))};

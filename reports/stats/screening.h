@@ -27,7 +27,7 @@ struct ScreenedFactor {
 /// not been spent on factors.
 ///   factors    factors[j][i]: whether factor j differs from the base in run i
 ///   responses  of the runs, finite
-/// Of factors that never differ alone the first one stands for all. Returns nullopt for fewer than four runs, or
+/// The first of factors that never differ alone stands for all. Returns nullopt for fewer than four runs, or
 /// responses without a spread. O(suspects * factors * runs).
 ///
 /// Simulated (tests/reports/stats/screening_test.cpp): 40 factors, 8 of which change the response by one to three

@@ -33,7 +33,7 @@ struct PublishedTimes {
   double after_s = 0.0;
 };
 
-/// Of one kind: training clocks, or the official times where a record has no other.
+/// The times of one kind: training clocks, or the official times where a record has no other.
 std::optional<PublishedTimes> times_of(const Record& before, const Record& after) {
   const auto& a = before.published;
   const auto& b = after.published;

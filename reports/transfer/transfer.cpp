@@ -18,7 +18,7 @@ std::optional<bool> direction_of(Verdict verdict) {
   return std::nullopt;
 }
 
-/// Of having the later value.
+/// Whether the later value is the better one.
 std::optional<bool> direction_of(const std::optional<FeatureVerdict>& verdict) {
   if (verdict == FeatureVerdict::kKeep) return true;
   if (verdict == FeatureVerdict::kDrop) return false;

@@ -166,7 +166,7 @@ class ExternalMatrix {
     Values values = base_;
     values[item.id] = value;
     add(label, values, {item.title + ": " + now + " -> " + value});
-    // As in the catalogue's matrix.
+    // The names are those of the catalogue's matrix.
     const bool is_turned_on = is_added || (now == item.before && value == item.after);
     const std::string effect = is_usual ? item.id : item.id + (is_turned_on ? "=" : " over ") + value;
     factors.push_back({effect, {now, value}, !is_turned_on, item.id});

@@ -91,7 +91,7 @@ bool speaks_of_memory(const std::string& output) {
   return false;
 }
 
-/// Of any language: bytes of UTF-8 beyond ASCII count.
+/// Whether it has letters of any language: bytes of UTF-8 beyond ASCII count.
 bool has_letters(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
 }

@@ -13,7 +13,7 @@
 
 namespace nanobench::suites {
 
-/// Of one run, before its engine starts.
+/// The files of one run, before its engine starts.
 struct KeptWeights {
   std::optional<std::string> save_file;    ///< for RunSpec
   std::optional<std::string> resume_file;  ///< for RunSpec

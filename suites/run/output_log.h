@@ -12,7 +12,7 @@ namespace nanobench::suites {
 /// One stream. The file appears with the first bytes. A disk that is full or read-only costs the log, never the run.
 class OutputLog {
  public:
-  /// Of a longer stream, this much of its beginning is kept, and its end (TextTail).
+  /// This much of a longer stream's beginning is kept, and its end (TextTail).
   static constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;
 
   explicit OutputLog(std::filesystem::path file) : file_(std::move(file)) {}

@@ -52,7 +52,7 @@ std::vector<BlockRun> runs_at(const Runners& runners, std::size_t index) {
   return runs;
 }
 
-/// Of the first `max_seeds` seeds, or of all.
+/// The runs of the first `max_seeds` seeds, or of all.
 std::vector<BlockRun> all_runs(const Runners& runners, const std::optional<std::size_t>& max_seeds) {
   std::vector<BlockRun> runs;
   std::set<std::uint64_t> seeds;

@@ -60,7 +60,7 @@ Variables environment_of(const TrainerSettings& settings) {
   return variables;
 }
 
-/// As execvp() searches, from the trainer's folder.
+/// Searches as execvp() does, from the trainer's folder.
 bool is_in_path(const std::string& program, const Variables& variables, const std::filesystem::path& folder) {
   const auto found = variables.find("PATH");
   const std::string path = found == variables.end() ? "/bin:/usr/bin" : found->second;

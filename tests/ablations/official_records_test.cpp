@@ -98,7 +98,7 @@ void leave_out_windows(core::Json& window, const core::ModelConfig& model) {
   window["short_layers"] = layers;
 }
 
-/// Of a stage that begins between two steps, the weights at the first whole one.
+/// A stage that begins between two steps gets the weights at the first whole one.
 void begin_at_whole_steps(core::Json& stages) {
   for (core::Json& stage : stages) {
     const auto from = stage.at("from").get<double>(), to = stage.at("to").get<double>();

@@ -35,8 +35,8 @@ std::vector<std::vector<std::int64_t>> matrix_shapes(const ModelShape& s) {
   return shapes;
 }
 
-/// Of the Newton-Schulz iterations with full products: 2 s^2 l for X X^T, 2 s^3 for A A, 2 s^2 l for the last. A path
-/// that computes half of the symmetric ones, or joins steps, is credited with the whole.
+/// The operations of Newton-Schulz iterations with full products: 2 s^2 l for X X^T, 2 s^3 for A A, 2 s^2 l for the
+/// last. A path that computes half of the symmetric ones, or joins steps, is credited with the whole.
 double muon_flop(const ModelShape& s) {
   const auto steps = static_cast<double>(muon_config().ns_steps);
   double flop = 0;

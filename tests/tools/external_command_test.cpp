@@ -115,7 +115,7 @@ TEST(ExternalEngine, ATrainerThatNeverStartsFailsOnceInEachCell) {
   EXPECT_LE(runs, 4U) << "until the base has failed too, whose place is drawn";
 }
 
-/// Of the design "cells", one cell and one seed; `engine` without its braces.
+/// A suite of the design "cells", with one cell and one seed; `engine` without its braces.
 std::string single(const std::string& engine) {
   return R"({"name": "one", "design": "cells", "cells": [{"label": "it"}], "limits": {"silence_seconds": 20},
              "engine": {)" +

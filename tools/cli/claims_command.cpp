@@ -84,7 +84,7 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   return core::kExitSuccess;  // a failed cell is a row with a reason
 }
 
-/// Of `claims --measure`, which makes the runs that the ledger lacks.
+/// The price of `claims --measure`, which makes the runs that the ledger lacks.
 std::string price_of(const ClaimLedger& ledger, const results::Store* store) {
   std::vector<const Claim*> unmeasured;
   for (const reports::LedgerEntry& entry : ledger.entries) {

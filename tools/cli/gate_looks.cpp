@@ -77,7 +77,7 @@ class SequentialGate {
   }
 
  private:
-  /// Of the last look, which has most of alpha.
+  /// The forecast of the last look, which has most of alpha.
   reports::PassForecast forecast() {
     const reports::GateSize size{.n = looks_->seeds(looks_->count()),
                                  .cells = static_cast<int>(plans_->candidate.matrix.cells.size())};

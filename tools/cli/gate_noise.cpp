@@ -22,7 +22,7 @@ std::string source_of(const results::PlanRecord& plan) {
   return "the calibration in plan " + std::to_string(plan.id);
 }
 
-/// Of two runs of one seed, from the spread of one run that cell and seed do not explain.
+/// The noise of two runs of one seed, from the spread of one run that cell and seed do not explain.
 std::optional<CheckNoise> pair_noise(const reports::NoiseFigure& figure) {
   if (!figure.spread) return std::nullopt;
   return CheckNoise{.sd = std::sqrt(2.0) * figure.spread->sd, .df = figure.spread->df, .is_bound = figure.is_bound};

@@ -118,8 +118,8 @@ std::vector<suites::FeatureChoice> never_screened(const suites::Suite& leave_one
   return choices;
 }
 
-/// As many seeds as the runs left suffice for; of what is to be tested, as much as they suffice for: first what could
-/// not be screened, then the suspects, the clearest first.
+/// It has as many seeds as the runs left suffice for, and as much of what is to be tested as they suffice for: first
+/// what could not be screened, then the suspects, the clearest first.
 suites::Suite suspects_suite(const suites::Suite& asked, const reports::Screening& screening, std::int64_t runs,
                              const std::string& catalogue) {
   suites::Suite suite = asked;

@@ -14,7 +14,7 @@ class App;
 
 namespace nanobench::tools {
 
-/// As typed; empty: not given.
+/// The request as typed; empty: not given.
 struct TrainerRequest {
   std::string folder;
   std::string revision;

@@ -52,7 +52,7 @@ void fill(const char* file, const results::BigStore& size) {
   watch.say("runs", size.runs());
 }
 
-/// As many samples as `events` step events make: losses, times, and four phases.
+/// Writes as many samples as `events` step events make: losses, times, and four phases.
 void write(const char* file, int events) {
   constexpr int kSteps = 6000;  // a batch: about what the runner writes at a time
   const char* metrics[] = {results::kTrainLoss, results::kStepMs,    results::kClockMs,   "phase/data_ms",

@@ -17,7 +17,7 @@ using testing::TestFolder;
 
 constexpr std::uint16_t kSeparator = 7;
 
-/// As the golden cases describe theirs: the token at position p is p + 1000, separators are 7.
+/// Shards as the golden cases describe theirs: the token at position p is p + 1000, separators are 7.
 ShardList golden_shards(const TestFolder& folder, const Json& shards) {
   std::vector<std::filesystem::path> files;
   for (const Json& shard : shards) {

@@ -13,7 +13,7 @@
 namespace nanobench::core {
 namespace {
 
-/// As the C++ library does when it has no memory for an exception.
+/// Does what the C++ library does when it has no memory for an exception.
 [[noreturn]] void terminate_without_memory() {
   end_plainly_without_memory();
   const auto bytes = static_cast<rlim_t>(resident_memory_bytes());

@@ -52,13 +52,13 @@ inline Doubles random_numbers(std::size_t count, std::uint64_t seed, double scal
   });
   return values;
 }
-/// As bfloat16 holds them.
+/// Random numbers that bfloat16 holds.
 inline Doubles random_bf16(std::size_t count, std::uint64_t seed, double scale = 1.0) {
   Doubles values = random_numbers(count, seed, scale);
   for (double& value : values) value = to_nearest_bf16(value);
   return values;
 }
-/// As float32 holds them.
+/// Random numbers that float32 holds.
 inline Doubles random_floats(std::size_t count, std::uint64_t seed, double scale = 1.0) {
   Doubles values = random_numbers(count, seed, scale);
   for (double& value : values) value = static_cast<double>(static_cast<float>(value));

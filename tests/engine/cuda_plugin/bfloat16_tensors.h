@@ -8,7 +8,7 @@
 
 namespace nanobench::core::testing {
 
-/// Of standard deviation 0.7 about, float32, the same for the same seed; a leaf that wants a gradient.
+/// Values of standard deviation about 0.7, float32, the same for the same seed; a leaf that wants a gradient.
 inline at::Tensor bfloat16_values(at::IntArrayRef shape, std::uint64_t seed) {
   const std::int64_t count = c10::multiply_integers(shape);
   const at::Tensor index = at::arange(count, at::kDouble) + static_cast<double>(seed) * 1000.0;

@@ -15,10 +15,10 @@
 
 namespace nanobench::core::testing {
 
-/// Of the allocators that tests put in the place of LibTorch's for the CPU; each puts that back.
+/// The priority of the allocators that tests put in the place of LibTorch's for the CPU; each puts that back.
 inline constexpr std::uint8_t kTestAllocatorPriority = 1;
 
-/// As long as it lives, LibTorch's tensors on the CPU lie in memory that forked processes share. One at a time.
+/// LibTorch's tensors on the CPU lie in memory that forked processes share, as long as this lives. One at a time.
 class SharedTensors {
  public:
   SharedTensors();

@@ -5,7 +5,7 @@
 
 #include "engine/train/cuda_plugin.h"
 
-// Of fake_plugin_build.cpp.
+// Defined in fake_plugin_build.cpp.
 extern const int fake_version;
 extern const char* const fake_libtorch;
 extern const bool fake_is_full;

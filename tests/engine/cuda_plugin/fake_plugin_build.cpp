@@ -1,4 +1,4 @@
-// Of which build a fake plugin says that it is; fake_plugin.cpp, with LibTorch's headers, is compiled once for all of
+// The build that a fake plugin says it is of; fake_plugin.cpp, with LibTorch's headers, is compiled once for all of
 // them.
 extern const int fake_version;
 extern const char* const fake_libtorch;

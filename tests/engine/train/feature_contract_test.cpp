@@ -191,7 +191,7 @@ std::vector<std::string> feature_ids() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, FeatureContract, ::testing::ValuesIn(feature_ids()),
                          [](const auto& test) { return test.param; });
 
-/// Of all targets of a token together at step 0.
+/// The weight of all targets of a token together at step 0.
 double first_target_weight(const LossConfig& loss) {
   double weight = loss.multi_token.empty() ? 1.0 : 0.0;
   if (!loss.multi_token.empty()) {

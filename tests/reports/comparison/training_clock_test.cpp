@@ -25,7 +25,7 @@ constexpr std::int64_t kStepCount = 110;
 constexpr std::int64_t kUntimed = 10;
 constexpr std::uint64_t kSeedCount = 5;
 
-/// Of three phases; the middle one holds the median step.
+/// Step times of three phases; the middle one holds the median step.
 struct ThreePhases {
   double first = 80.0, second = 120.0, third = 160.0;
 

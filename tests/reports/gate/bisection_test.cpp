@@ -87,7 +87,7 @@ struct Share {
   double wrong = 0.0, right = 0.0;
 };
 
-/// Of bisections over 32 commits with harm from one of them on.
+/// The shares of bisections over 32 commits with harm from one of them on.
 Share bisections(double harm_before, double harm_behind, double alpha_each) {
   constexpr int kTrials = 1500;
   constexpr std::size_t kCommits = 32, kCulprit = 21;

@@ -50,7 +50,7 @@ std::vector<EffectResult> effects_of(const results::PlanContrast& contrast, cons
 }
 
 TEST(ContrastEffects, AreTakenSeedBySeed) {
-  // Of seed 1 the interaction is 0.05, of seed 2 0.15; the seeds themselves are far apart.
+  // The interaction is 0.05 with seed 1 and 0.15 with seed 2; the seeds themselves are far apart.
   const std::vector<CellMeasures> cells = {cell("none", {completed(1, 3.0, 100), completed(2, 5.0, 100)}),
                                            cell("a", {completed(1, 3.0, 100), completed(2, 5.0, 100)}),
                                            cell("b", {completed(1, 3.0, 100), completed(2, 5.0, 100)}),

@@ -328,7 +328,7 @@ TEST(TrendSimulation, DaysOfTheMachineAreNoChanges) {
   EXPECT_LE(alarms, 0.05 + slack(0.05, kRepetitions));
 }
 
-/// Of few revisions single runs are compared; most changes that are only days are then called doubtful.
+/// Single runs are compared where revisions are few; most changes that are only days are then called doubtful.
 TEST(TrendSimulation, WithFewRevisionsDaysOfTheMachineAreMostlySeenAsSuch) {
   constexpr int kRepetitions = 300;
   NormalDraws draws(38);
