@@ -63,6 +63,21 @@ std::string unchanging_uri(const std::filesystem::path& file) {
   return uri_of(file) + "?immutable=1";
 }
 
+/// SQLite opens what lies under these names, and waits for ever for somebody to write into a pipe.
+void check_side_files(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const std::filesystem::path linked = std::filesystem::weakly_canonical(file, ignored);  // they lie beside that
+  for (const char* end : {"-journal", "-wal", "-shm"}) {
+    const std::string side = (linked.empty() ? file : linked).string() + end;
+    if (std::filesystem::exists(side, ignored) && !std::filesystem::is_regular_file(side, ignored)) {
+      throw core::Refusal(ErrorCode::kIo, core::Reason::kNotAFile,
+                          side + " is no regular file, where database " + file.string() +
+                              " has its log; remove it, or name another file with --db",
+                          side);
+    }
+  }
+}
+
 bool has_log(const std::filesystem::path& file) {
   std::error_code error;
   return std::filesystem::file_size(file.string() + "-wal", error) > 0 && !error;
@@ -103,11 +118,12 @@ void check_file(const std::filesystem::path& file, OpenMode mode) {
           "database " + file.string() + " does not exist; run a suite first, or name another file with --db",
           file.string());
     }
-    return;
+    return check_side_files(file);
   }
   if (!std::filesystem::is_regular_file(file, ignored))
     throw core::Refusal(ErrorCode::kIo, core::Reason::kNotAFile,
                         "database " + file.string() + " is a device or a pipe; name a file with --db", file.string());
+  check_side_files(file);
   if (const std::string begin = begin_of(file); !begin.empty() && begin != kMark) {
     throw core::Refusal(
         ErrorCode::kDataLoss, core::Reason::kOtherFormat,

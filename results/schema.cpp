@@ -372,9 +372,17 @@ int check_identity(Database& database, int known_version) {
   const std::int64_t mark = database.integer_of("PRAGMA application_id");
   const std::int64_t version = database.integer_of("PRAGMA user_version");
   const std::int64_t tables = database.integer_of("SELECT count(*) FROM sqlite_master");
+  const std::string encoding = database.text_of("PRAGMA encoding");
   database.execute("RELEASE identity");
   const std::string path = database.file().string(), file = "database " + path;
-  if (mark == 0 && version == 0 && tables == 0) return 0;
+  const bool is_empty = mark == 0 && version == 0 && tables == 0;
+  if (encoding != "UTF-8" && (is_empty || mark == kApplicationId)) {
+    throw core::Refusal(ErrorCode::kDataLoss, core::Reason::kOtherFormat,
+                        file + " keeps its texts as " + encoding +
+                            ", which nanobench never writes, and not as UTF-8; name another file with --db",
+                        path);
+  }
+  if (is_empty) return 0;
   if (mark != kApplicationId) {
     throw core::Refusal(ErrorCode::kConflict, core::Reason::kForeignOwner,
                         file + " belongs to another program (it has " + std::to_string(tables) +

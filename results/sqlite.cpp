@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/base/reason.h"
 #include "core/base/refusal.h"
@@ -149,8 +151,11 @@ void Database::rescue() {
   const std::string name = file_.stem().string() + ".rescued-" + std::to_string(getpid()) + ".db";
   const std::string gone = "database " + file_.string() + " was removed or replaced while it was in use";
   std::string why;
-  for (const std::filesystem::path& folder :
-       {std::filesystem::absolute(file_).parent_path(), std::filesystem::temp_directory_path()}) {
+  std::vector<std::filesystem::path> folders = {std::filesystem::absolute(file_).parent_path()};
+  std::error_code has_none;
+  if (std::filesystem::path temporary = std::filesystem::temp_directory_path(has_none); !has_none)
+    folders.push_back(std::move(temporary));
+  for (const std::filesystem::path& folder : folders) {
     const std::filesystem::path to = folder / name;
     std::error_code ignored;
     std::filesystem::remove(to, ignored);  // ours, of the commit before

@@ -31,8 +31,10 @@ using namespace nanobench::core;
 constexpr int kExitFailed = 1;
 
 std::atomic<bool> stop_requested{false};
+std::atomic<bool> is_meeting{false};  ///< waits for the other processes of the run: nothing is lost by ending at once
 void request_stop(int) {
   stop_requested = true;
+  if (is_meeting) _exit(kExitInterrupted);
 }
 
 const char* const kUsage =
@@ -199,8 +201,10 @@ int run_reporting_failures(const RunSpec& spec, int events_fd, const std::string
       const RunDevice device(spec.device, HostShare{}, spec.config.gpu);
       return exit_code_of(run_evaluations(spec, sink, stop_requested, device));
     }
+    is_meeting = launch.has_value();
     const auto processes =
         join_processes(static_cast<int>(spec.config.distributed.processes), spec.communicator, launch);
+    is_meeting = false;
     processes->watch([&](const ProcessFailure& failure) {
       try {
         if (reports) sink.report(FailedEvent{failure.outcome, failure.message});

@@ -95,7 +95,13 @@ std::filesystem::path default_cache_dir() {
     return std::filesystem::path(cache) / "nanobench";
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
     return std::filesystem::path(home) / ".cache" / "nanobench";
-  return std::filesystem::temp_directory_path() / "nanobench-cache";
+  std::error_code error;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(error);
+  if (error) {
+    throw core::Error(core::ErrorCode::kIo,
+                      "there is no folder for the cache of data; set XDG_CACHE_HOME to one, or HOME, or TMPDIR");
+  }
+  return temporary / "nanobench-cache";
 }
 
 }  // namespace nanobench::suites

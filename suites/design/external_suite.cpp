@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -204,7 +205,8 @@ void leave_out_suite(const std::string& suite_file, ExternalTrainer& trainer) {
   }
 }
 
-constexpr int kMaxEntries = 20'000;  // of a folder that no source is named of
+constexpr int kMaxEntries = 20'000;       // of a folder that no source is named of
+constexpr int kMaxLinkedEntries = 2'000;  // of a folder that a link in it leads to; what has more holds data
 
 using NamedFiles = std::map<std::string, fs::path>;  ///< by the name in a suite
 
@@ -232,26 +234,52 @@ void add_source(NamedFiles& files, const std::string& name, const fs::path& fold
   }
 }
 
-/// All sources below the folder, without environments of Python.
-void add_all_sources(NamedFiles& files, const fs::path& folder) {
+/// What a folder and its subfolders hold.
+struct FoundSources {
+  std::vector<fs::path> files;
+  std::vector<fs::path> links;  ///< to folders
+};
+
+/// The sources below the folder, without environments of Python; nullopt if it has more entries.
+std::optional<FoundSources> find_sources(const fs::path& folder, int max_entries) {
+  FoundSources found;
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) return;
-  const auto options = fs::directory_options::skip_permission_denied;
   int entries = 0;
+  const auto options = fs::directory_options::skip_permission_denied;
   for (auto entry = fs::recursive_directory_iterator(folder, options); entry != fs::recursive_directory_iterator();
        ++entry) {
-    if (++entries > kMaxEntries) {
-      throw core::Refusal(ErrorCode::kInvalidArgument, Reason::kTooMany,
-                          "the trainer's folder " + folder.string() + " has more than " + std::to_string(kMaxEntries) +
-                              " entries, too many to look for its sources; name them with \"sources\"",
-                          folder.string());
-    }
+    if (++entries > max_entries) return std::nullopt;
     const fs::path& path = entry->path();
     if (is_left_behind(path) || fs::exists(path / "pyvenv.cfg", ignored) || path.filename() == "node_modules") {
       entry.disable_recursion_pending();
+    } else if (entry->is_symlink() && entry->is_directory(ignored)) {
+      found.links.push_back(path);
     } else if (entry->is_regular_file() && is_source_file(path)) {
-      files[path.lexically_relative(folder).generic_string()] = path;
+      found.files.push_back(path);
     }
+  }
+  return found;
+}
+
+/// All sources below the folder and the folders that links in it lead to.
+void add_all_sources(NamedFiles& files, const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return;
+  const auto add = [&](const std::vector<fs::path>& found) {
+    for (const fs::path& path : found) files[path.lexically_relative(folder).generic_string()] = path;
+  };
+  const std::optional<FoundSources> own = find_sources(folder, kMaxEntries);
+  if (!own) {
+    throw core::Refusal(ErrorCode::kInvalidArgument, Reason::kTooMany,
+                        "the trainer's folder " + folder.string() + " has more than " + std::to_string(kMaxEntries) +
+                            " entries, too many to look for its sources; name them with \"sources\"",
+                        folder.string());
+  }
+  add(own->files);
+  for (const fs::path& link : own->links) {
+    const fs::path from_there = fs::canonical(folder, ignored).lexically_relative(fs::canonical(link, ignored));
+    if (!from_there.empty() && *from_there.begin() != "..") continue;  // it leads to this folder, or above it
+    if (const auto linked = find_sources(link, kMaxLinkedEntries)) add(linked->files);
   }
 }
 

@@ -113,6 +113,25 @@ fs::path canonical_of(const fs::path& path) {
   return error ? path : real;
 }
 
+/// The path to its first symbolic link, from where the rest follows as written; empty without a link. Links to a folder
+/// above `inside` do not count: all of that is reached through them.
+fs::path path_by_link(const fs::path& path, const fs::path& inside) {
+  fs::path real;
+  const fs::path normal = path.lexically_normal();
+  for (auto part = normal.begin(); part != normal.end(); ++part) {
+    std::error_code ignored;
+    fs::path next = real / *part;
+    const bool is_link = fs::is_symlink(next, ignored);
+    const fs::path target = is_link ? canonical_of(next) : next;
+    if (is_link && !is_within(inside, target)) {
+      while (++part != normal.end()) next /= *part;
+      return next;
+    }
+    real = target;
+  }
+  return {};
+}
+
 /// The nearest folder above with a repository, or the folder itself.
 fs::path root_of(const fs::path& folder) {
   std::error_code ignored;
@@ -193,8 +212,15 @@ void PythonModules::take(const std::string& path) {
     installed_[*place].insert(path.substr(place->string().size() + 1));
     return;
   }
-  const fs::path file = canonical_of(file_or_archive(path));
-  if (file.empty() || is_covered(file) || is_within(file, own_)) return;
+  const fs::path named = file_or_archive(path), file = canonical_of(named);
+  if (file.empty() || is_within(file, own_)) return;
+  if (!is_covered(file)) take_file(file);
+  // Its link may lead elsewhere the next time, while the file stays as it is.
+  const fs::path link = path_by_link(named, folder_);
+  if (!link.empty() && !(covered_ && is_within(link, *covered_))) take_file(link);
+}
+
+void PythonModules::take_file(const fs::path& file) {
   if (files_.size() < kMaxLoadedFiles && !files_.contains(file)) files_[file] = digests_.digest_of(file);
 }
 

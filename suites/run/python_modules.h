@@ -38,6 +38,7 @@ class PythonModules {
   void look();
   void take_line(const std::string& line);
   void take(const std::string& path);
+  void take_file(const std::filesystem::path& file);
   void take_read(const std::string& path);
   std::map<std::filesystem::path, std::string> settings() const;
   bool is_covered(const std::filesystem::path& file) const;

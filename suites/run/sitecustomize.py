@@ -13,7 +13,8 @@ from importlib.machinery import PathFinder
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 # What settings are written in; data have other endings.
-_TEXTS = (".py", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".txt", ".xml", ".env")
+_TEXTS = (".py", ".json", ".json5", ".jsonnet", ".libsonnet", ".hocon", ".gin", ".yaml", ".yml", ".toml", ".ini")
+_TEXTS += (".cfg", ".conf", ".properties", ".txt", ".xml", ".env", ".sql", ".proto", ".tmpl", ".j2", ".jinja", ".csv")
 _MAX_PATHS = 20000  # beyond which a process tells of no more files that it opens
 
 
@@ -49,7 +50,9 @@ class _Listener:
     def hear_of_file(self, path, mode, flags):
         if isinstance(path, (bytes, os.PathLike)):
             path = os.fsdecode(path)
-        if not isinstance(path, str) or not path.lower().endswith(_TEXTS) or _is_installed(path):
+        if not isinstance(path, str) or _is_installed(path):
+            return
+        if not path.lower().endswith(_TEXTS) and "." in os.path.basename(path):
             return
         is_written = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         self.tell([os.path.join(os.getcwd(), path)], "w" if is_written else "r")

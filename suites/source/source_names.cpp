@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/base/input_file.h"
+#include "core/base/text.h"
 
 namespace nanobench::suites {
 
@@ -15,12 +17,22 @@ bool is_left_behind(const std::filesystem::path& path) {
 }
 
 bool is_source_name(const std::filesystem::path& path) {
-  constexpr std::array kEndings = {".py",  ".pyx", ".sh",   ".bash", ".c",   ".cc",   ".cpp", ".cxx", ".h",
-                                   ".hpp", ".cu",  ".cuh",  ".rs",   ".jl",  ".lua",  ".pl",  ".rb",  ".js",
-                                   ".ts",  ".go",  ".toml", ".cfg",  ".ini", ".yaml", ".yml", ".ptx", ".cmake"};
-  const std::string ending = path.extension().string(), name = path.filename().string();
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() || name == "Makefile" ||
-         name == "CMakeLists.txt" || name == "requirements.txt";
+  constexpr std::array<std::string_view, 75> kEndings = {
+      ".py",    ".pyi",   ".pyx",    ".pxd",     ".pxi",       ".sh",    ".bash", ".zsh",     ".ksh",  ".fish",
+      ".c",     ".cc",    ".cpp",    ".cxx",     ".h",         ".hh",    ".hpp",  ".hxx",     ".inl",  ".inc",
+      ".cu",    ".cuh",   ".ptx",    ".cl",      ".metal",     ".s",     ".f",    ".f90",     ".rs",   ".go",
+      ".jl",    ".lua",   ".pl",     ".rb",      ".r",         ".js",    ".mjs",  ".ts",      ".java", ".kt",
+      ".scala", ".swift", ".zig",    ".nim",     ".m",         ".ml",    ".hs",   ".awk",     ".sed",  ".mk",
+      ".cmake", ".bzl",   ".toml",   ".cfg",     ".conf",      ".ini",   ".yaml", ".yml",     ".env",  ".properties",
+      ".gin",   ".hocon", ".json5",  ".jsonnet", ".libsonnet", ".proto", ".sql",  ".graphql", ".tmpl", ".template",
+      ".j2",    ".jinja", ".jinja2", ".ipynb",   ".nix"};
+  constexpr std::array<std::string_view, 16> kNames = {
+      "makefile", "gnumakefile", "dockerfile", "justfile", "snakefile", "rakefile", "build", "cmakelists.txt",
+      "conf",     "config",      "settings",   "options",  "params",    "hparams",  "flags", "requirements.txt"};
+  const std::string ending = lower_case(path.extension().string());
+  const std::string name = lower_case(path.filename().string());
+  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 bool is_source_file(const std::filesystem::path& file) {

@@ -88,6 +88,39 @@ TEST_F(StoreTest, APipeIsNoDatabase) {
                  file().string());
 }
 
+/// SQLite would wait for ever for somebody to write into it.
+TEST_F(StoreTest, APipeIsNoLogOfADatabase) {
+  const std::filesystem::path linked = folder_ / "link.db";
+  for (const bool exists : {false, true}) {
+    if (exists) Store store(file());
+    for (const char* end : {"-journal", "-wal", "-shm"}) {
+      const std::string side = file().string() + end;
+      ASSERT_EQ(mkfifo(side.c_str(), 0600), 0);
+      EXPECT_REFUSED(refused_as(ErrorCode::kIo, [&] { Store store(file()); }), core::Reason::kNotAFile, side);
+      if (exists) {
+        const auto read = [&] { Store store(file(), OpenMode::kReadOnly); };
+        EXPECT_REFUSED(refused_as(ErrorCode::kIo, read), core::Reason::kNotAFile, side);
+      }
+      std::filesystem::remove(side);
+    }
+  }
+  std::filesystem::create_symlink(file(), linked);
+  ASSERT_EQ(mkfifo((file().string() + "-journal").c_str(), 0600), 0);
+  const auto read_by_link = [&] { Store store(linked, OpenMode::kReadOnly); };
+  EXPECT_REFUSED(refused_as(ErrorCode::kIo, read_by_link), core::Reason::kNotAFile, file().string() + "-journal");
+}
+
+TEST_F(StoreTest, RefusesTextsThatAreNotUtf8) {
+  const std::filesystem::path other = folder_ / "utf16.db";
+  execute(other, ("PRAGMA encoding = 'UTF-16le'; " + std::string(schema().tables) + "; PRAGMA application_id = " +
+                  std::to_string(kApplicationId) + "; PRAGMA user_version = " + std::to_string(kOldestSchema))
+                     .c_str());
+  for (const OpenMode mode : {OpenMode::kCreate, OpenMode::kReadOnly}) {
+    const auto open = [&] { Store store(other, mode); };
+    EXPECT_REFUSED(refused_as(ErrorCode::kDataLoss, open), core::Reason::kOtherFormat, other.string());
+  }
+}
+
 TEST_F(StoreTest, IsReadOnAFullDisk) {
   { claim(*std::make_unique<Store>(file()), new_run()); }
   ASSERT_FALSE(std::filesystem::exists(file().string() + "-shm"));

@@ -1,5 +1,6 @@
 // What a store does when its file is taken away, was changed, or was made to do harm.
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 
 #include "core/base/random.h"
@@ -52,6 +53,21 @@ TEST_F(ReliabilityTest, ARemovedStoreIsNoticedAndItsSamplesAreKept) {
     store.add_samples(id, {{"train/loss", 1, 3.5}});
   });
   expect_all_is_rescued(refused);
+}
+
+/// Its folder is gone too, and TMPDIR names none.
+TEST_F(ReliabilityTest, WhereNothingCanBeRescuedTheReasonIsSaid) {
+  const std::filesystem::path inner = folder_ / "inner";
+  Store store(inner / "store.db");
+  const std::int64_t id = claim(store, new_run());
+  std::filesystem::remove_all(inner);
+  const std::string before = std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "";
+  setenv("TMPDIR", (folder_ / "nowhere").c_str(), 1);
+  const core::Refused refused = refused_as(ErrorCode::kIncomplete, [&] {
+    store.add_samples(id, {{"train/loss", 0, 4.0}});
+  });
+  before.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_REFUSED(refused, core::Reason::kMoved, "");
 }
 
 TEST_F(ReliabilityTest, AReplacedStoreIsNoticedAndLeftAlone) {

@@ -160,6 +160,27 @@ TEST(LaunchedRun, AProcessThatDoesNotComeIsNamed) {
   }
 }
 
+bool is_listening(int port) {
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const bool is_there = connect(fd, reinterpret_cast<sockaddr*>(&place), sizeof place) == 0;
+  close(fd);
+  return is_there;
+}
+
+TEST(LaunchedRun, AProcessThatWaitsForTheOthersEndsAtOnceWhenItIsStopped) {
+  const TinyRun run;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Ranks ranks(run.spec(2), 2, {0}, {{"NANOBENCH_RENDEZVOUS_SECONDS", "3600"}});
+    ASSERT_TRUE(eventually([&] { return is_listening(ranks.port()); }));
+    kill(ranks[0].pid(), signal);
+    EXPECT_EQ(ranks[0].wait(), 130);
+  }
+}
+
 TEST(LaunchedRun, ContradictionsAreRefused) {
   const TinyRun run;
   Ranks wrong_size(run.spec(4), 2, {0});

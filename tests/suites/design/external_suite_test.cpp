@@ -338,6 +338,48 @@ TEST_F(ExternalSuiteTest, TheSourcesArePartOfTheIdentityAndNotOfTheConfiguration
   EXPECT_THROW(plan_of(json), core::Error);
 }
 
+TEST_F(ExternalSuiteTest, SettingsAndSourcesOfEveryKindCountAndOutputsDoNot) {
+  const Json json = suite_json();
+  std::vector<std::string> before = digests(plan_of(json));
+  const auto counts = [&](const std::string& name) {
+    write(name, "more");
+    const std::vector<std::string> after = digests(plan_of(json));
+    const bool differ = after != before;
+    before = after;
+    return differ;
+  };
+  for (const char* name : {"a.ini", "lr.conf", "a.gin", "a.properties", "a.R", "x.env", "rules.mk", "a.awk", "conf",
+                           "Dockerfile", "a.proto", "a.j2"})
+    EXPECT_TRUE(counts(name)) << name;
+  for (const char* name : {"log.txt", "metrics.json", "weights.params", "table.csv", "latest", ".hidden.conf"})
+    EXPECT_FALSE(counts(name)) << name;
+}
+
+TEST_F(ExternalSuiteTest, SourcesThroughALinkToAFolderCount) {
+  for (const char* version : {"v1", "v2", "data"}) std::filesystem::create_directories(folder_ / "else" / version);
+  std::filesystem::create_directories(folder_ / "trainer");
+  write("trainer/train.py", "");
+  write("else/v1/model.py", "one");
+  write("else/v2/model.py", "two");
+  for (int i = 0; i < 2001; ++i) write("else/data/" + std::to_string(i) + ".py", "");
+  Json json = suite_json();
+  json["engine"]["folder"] = "trainer";
+  const auto link_to = [&](const char* name, const std::filesystem::path& target) {
+    std::filesystem::remove(folder_ / "trainer" / name);
+    std::filesystem::create_directory_symlink(target, folder_ / "trainer" / name);
+    return digests(plan_of(json));
+  };
+  const std::vector<std::string> none = digests(plan_of(json)), one = link_to("current", "../else/v1");
+  EXPECT_NE(one, none);
+  EXPECT_NE(link_to("current", "../else/v2"), one) << "it leads elsewhere";
+  EXPECT_EQ(link_to("current", "../else/v1"), one);
+  write("else/v1/model.py", "changed");
+  const std::vector<std::string> changed = digests(plan_of(json));
+  EXPECT_NE(changed, one);
+  EXPECT_EQ(link_to("data", "../else/data"), changed) << "more than code has";
+  EXPECT_EQ(link_to("above", ".."), changed);
+}
+
 TEST_F(ExternalSuiteTest, ProgramsWithoutAnEndingAreSources) {
   const Json json = suite_json();
   std::vector<std::string> before = digests(plan_of(json));

@@ -85,6 +85,29 @@ TEST_F(PythonModulesTest, AModuleOfItsFolderThatIsNoSourceByItsNameIsTold) {
   EXPECT_TRUE(told.contains(results::kLoadedFact + std::string("compiled.pyc")));
 }
 
+/// A link that leads elsewhere the next time brings other code, while the files stay as they are.
+TEST_F(PythonModulesTest, AModuleThatIsFoundThroughALinkIsToldByTheLinkToo) {
+  write("trainer/v1/inner.py", "value = 1\n");
+  write("trainer/train.py", "import helper\nfrom current import inner\nprint('value', helper.value + inner.value)\n");
+  core::Json with_inner = external();
+  with_inner["files"]["v1/inner.py"] = core::digest_of("value = 1\n");
+  modules_.emplace(with_inner);
+  fs::create_directory_symlink("v1", trainer() / "current");
+  fs::create_directory_symlink("lib", root() / "stable");
+  EXPECT_EQ(run({"python3", "train.py"}, {root() / "stable"}), "value 2\n");
+  results::Facts expected = helper_alone();
+  expected[name_of(root() / "stable/helper.py")] = core::digest_of("value = 1\n");
+  expected[results::kLoadedFact + std::string("current/inner.py")] = core::digest_of("value = 1\n");
+  EXPECT_EQ(facts(), expected);
+}
+
+TEST_F(PythonModulesTest, ALinkAboveTheTrainersFolderIsNone) {
+  fs::create_directory_symlink(".", root() / "here");
+  write("lib/helper.py", "value = 1\n");
+  EXPECT_EQ(run({"python3", "train.py"}, {root() / "here/lib"}), "value 1\n");
+  EXPECT_EQ(facts(), helper_alone());
+}
+
 TEST_F(PythonModulesTest, HoweverPythonIsStarted) {
   const std::vector<std::vector<std::string>> commands = {
       {"python3", "-m", "train"},
@@ -121,12 +144,12 @@ TEST_F(PythonModulesTest, HoweverCodeIsLoaded) {
 
 TEST_F(PythonModulesTest, SettingsThatAreReadAreToldAndOutputsAreNot) {
   const std::string text = "{}\n";
-  for (const char* name : {"config.json", "sub/more.yaml", "state.json", "weights.bin"})
+  for (const char* name : {"config.json", "sub/more.yaml", "conf", "state.json", "weights.bin"})
     write("trainer/" + std::string(name), text);
   write("lib/elsewhere.json", text);
   write("trainer/train.py",
         "import os, subprocess, sys\n"
-        "for name in ['config.json', 'state.json', 'weights.bin', '../lib/elsewhere.json']: open(name).read()\n"
+        "for name in ['config.json', 'conf', 'state.json', 'weights.bin', '../lib/elsewhere.json']: open(name).read()\n"
         "os.chdir('sub')\n"
         "open(b'more.yaml').read()\n"
         "subprocess.run([sys.executable, '-c', 'open(\"../state.json\", \"a\").write(\"x\")'])\n"
@@ -135,7 +158,8 @@ TEST_F(PythonModulesTest, SettingsThatAreReadAreToldAndOutputsAreNot) {
         "os._exit(0)\n");
   run({"python3", "train.py"});
   const std::string prefix = results::kLoadedFact;
-  EXPECT_EQ(facts(), (results::Facts{{prefix + "config.json", core::digest_of(text)},
+  EXPECT_EQ(facts(), (results::Facts{{prefix + "conf", core::digest_of(text)},
+                                     {prefix + "config.json", core::digest_of(text)},
                                      {prefix + "sub/more.yaml", core::digest_of(text)}}));
   core::Json narrowed = external();
   narrowed["has_named_sources"] = true;
