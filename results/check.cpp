@@ -40,7 +40,8 @@ constexpr std::array kRules = {
     StoreRule{
         "final_loss", "A completed run that trained has a final validation loss.",
         "SELECT 'run ' || id FROM runs WHERE outcome = 'completed' AND engine NOT IN ('command', 'evaluation') AND "
-        "final_val_loss IS NULL"},
+        "final_val_loss IS NULL AND CASE WHEN json_valid(config) THEN json_type(config, '$.operation') IS NULL ELSE 1 "
+        "END"},
     StoreRule{
         "complete_steps", "A completed run has the loss of each of its steps.",
         "SELECT 'run ' || id || ': ' || n || ' of ' || steps FROM (SELECT id, steps, (SELECT count(*) FROM samples "

@@ -169,7 +169,9 @@ std::string gate_headline(const GateResult& result) {
     case GateAnswer::kRegression: return "Regression in " + of_all(Verdict::kRegressed) + "." + worst_text(result);
     case GateAnswer::kInconclusive: return "Inconclusive: " + of_all(Verdict::kInconclusive) + " need more runs.";
     case GateAnswer::kIncomplete:
-      return "Incomplete: a cell failed or is missing (" + of_all(Verdict::kMissing) + " without evidence).";
+      if (checks == 0) return "Incomplete: nothing that gates was measured, so there is no check.";
+      return "Incomplete: a cell failed or is missing" +
+             (counts[Verdict::kMissing] > 0 ? " (" + of_all(Verdict::kMissing) + " without evidence)" : "") + ".";
     case GateAnswer::kNotComparable: break;
   }
   return "Not comparable with the baseline in " + of_all(Verdict::kMissing) + ".";

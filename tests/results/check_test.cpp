@@ -58,6 +58,14 @@ TEST_F(CheckTest, SeesACompletedRunWithoutLoss) {
             (Rules{"final_loss", "last_validation", "run_checksum"}));
 }
 
+TEST_F(CheckTest, AMeasuredOperationHasNoLoss) {
+  Store store(file());
+  NewRun operation = new_run("operation");
+  operation.config = R"({"operation": {"name": "attention"}})";
+  store.finish_run(claim(store, operation), {.outcome = core::RunOutcome::kCompleted});
+  for (const StoreProblem& problem : check_store(file()).problems) EXPECT_NE(problem.rule, "final_loss");
+}
+
 TEST_F(CheckTest, SeesMissingSteps) {
   EXPECT_EQ(broken_by("DELETE FROM samples WHERE run_id = 3 AND metric = 'train/loss' AND step = 7"),
             (Rules{"complete_steps", "run_checksum"}));

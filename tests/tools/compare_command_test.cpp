@@ -66,7 +66,8 @@ TEST_F(Compare, TwoDatabasesNeedNoThird) {
   EXPECT_EQ(shell_.run({"compare", "a.db", "b.db"}, "NANOBENCH_DB=broken.db").exit_code, 0);
   expect_refusals(shell_, {{{"compare", "a.db", "b.db", "--db", "absent.db"}, "absent.db does not exist"},
                            {{"compare", "a.db", "plan:1"}, "results.db does not exist"},
-                           {{"compare", "a.db", "broken.db"}, "results.db does not exist"},
+                           {{"compare", "a.db", "broken.db"}, "database broken.db is not an SQLite file"},
+                           {{"compare", "a.db", "nowhere.db"}, "database nowhere.db does not exist"},
                            {{"compare", "a.db", "b.db", "--suite", "other"}, "no results of the suite other"}});
 }
 

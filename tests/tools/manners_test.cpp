@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "results/store.h"
+#include "results/weights.h"
 #include "suites/bench/command_words.h"
 #include "tests/reports/trend/trend_store.h"
 #include "tests/reports/trend/trend_support.h"
@@ -246,12 +247,29 @@ TEST(Next, IsNoPartOfMachineReadableOutput) {
   EXPECT_EQ(shell.run({"report", "--format", "csv"}).out.find("Next"), std::string::npos);
 }
 
+/// What a variable that is not set leaves: a gate of chosen metrics must not become one of all.
+TEST(EmptyValue, OfAnOptionIsRefused) {
+  const CommandLine shell("empty_value");
+  const std::vector<std::vector<std::string>> commands = {{"gate", "mock_gate", "--only", ""},
+                                                          {"run", "mock_gate", "--seeds="},
+                                                          {"run", "mock_gate", "--seeds", "", "--quiet"},
+                                                          {"baseline", "accept", "--reason", ""}};
+  for (const std::vector<std::string>& command : commands) {
+    const ProgramResult result = shell.run(command);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find(": the value is empty"), std::string::npos) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(shell.database()));
+  }
+  EXPECT_EQ(shell.run({"bench", "--runs", "1", "--prepare", "", "--quiet", "true"}).exit_code, 0);
+}
+
 TEST(Interruption, SaysInThreeLinesWhatIsKeptAndHowItContinues) {
   const CommandLine shell("interruption");
   shell.write("s.json", suite(R"({"steps": 10, "sleep_ms": 30})"));
   std::size_t finished = 0;
   for (const char* seconds : {"0.8", "1.5", "3", "6"}) {  // a busy machine may not come to a first run before
     std::filesystem::remove(shell.database());
+    std::filesystem::create_directories(results::weights_folder(shell.database(), 999));
     const ProgramResult stopped = shell.run({"run", "s.json", "--times", "runs", "--quiet"},
                                             std::string("timeout --preserve-status -s INT ") + seconds);
     ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
@@ -265,9 +283,16 @@ TEST(Interruption, SaysInThreeLinesWhatIsKeptAndHowItContinues) {
     EXPECT_TRUE(lines[1].starts_with("continue: ")) << lines[1];
     EXPECT_TRUE(lines[1].ends_with(" run s.json --times runs --quiet")) << lines[1];
     EXPECT_TRUE(lines[2].ends_with(" report --plan 1")) << lines[2];
+    EXPECT_TRUE(lines[0].ends_with(" is made again")) << "weights of other runs are no checkpoints of these";
     if (finished > 0) break;
   }
   EXPECT_GT(finished, 0U);
+  const ProgramResult again =
+      shell.run({"run", "s.json", "--times", "runs", "--quiet", "--notes"}, "timeout --preserve-status -s INT 0.8");
+  if (again.exit_code == 130 && !again.err.empty()) {
+    EXPECT_NE(again.err.find(" run s.json --times runs --quiet --notes\n"), std::string::npos)
+        << "the command that was interrupted, not the one that made the plan: " << again.err;
+  }
   EXPECT_EQ(shell.run({"run", "s.json", "--times", "runs", "--quiet"}).exit_code, 0);
   EXPECT_EQ(results::Store(shell.database()).runs({.outcome = core::RunOutcome::kCompleted}).size(), 6U);
 }

@@ -102,7 +102,7 @@ int calibrate(const CalibrateOptions& options, const Session& session) {
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
       run_plan(plan, store, {.is_own_evidence = true, .argv = session.argv}, options.run);
-  if (result.is_interrupted) return report_interruption(store, {result.plan_id});
+  if (result.is_interrupted) return report_interruption(store, {result.plan_id}, session.argv);
   print_calibration(store, store.plan(result.plan_id), options);
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }

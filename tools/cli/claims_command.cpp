@@ -80,7 +80,7 @@ int measure(const ClaimChoice& choice, const ClaimsOptions& options, const Sessi
   results::Store store(database_file(options.run.database));
   const suites::SuiteRunResult result =
       run_plan(plan, store, {.is_fresh = options.run.is_fresh, .argv = session.argv}, options.run);
-  if (result.is_interrupted) return report_interruption(store, {result.plan_id});
+  if (result.is_interrupted) return report_interruption(store, {result.plan_id}, session.argv);
   return core::kExitSuccess;  // a failed cell is a row with a reason
 }
 

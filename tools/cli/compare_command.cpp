@@ -113,10 +113,14 @@ CompareInput side_of_cell(const Store& store, const PlanRecord& plan, const std:
   return side;
 }
 
+/// A file that is one, or the name of one that is missing.
+bool is_database_name(const std::string& text) {
+  return results::is_database(text) || std::filesystem::path(text).extension() == ".db";
+}
+
 /// The database that A and B are looked up in; nullopt if both are databases, so that this one may be absent.
 std::optional<Store> own_store(const CompareOptions& options) {
-  if (options.database.empty() && results::is_database(options.a) && results::is_database(options.b))
-    return std::nullopt;
+  if (options.database.empty() && is_database_name(options.a) && is_database_name(options.b)) return std::nullopt;
   return std::optional<Store>(std::in_place, database_file(options.database), results::OpenMode::kReadOnly);
 }
 

@@ -209,7 +209,7 @@ int run_gate(const GateOptions& options, const Session& session) {
   if (options.until.is_sequential()) return run_gate_until_decided(options, suite, policy, store, session, notes);
   const Arms arms = is_in_turn ? run_both(options, suite, policy, store, session)
                                : with_stored_baseline(options, suite, policy, store, session);
-  if (arms.is_interrupted) return report_interruption(store, arms.plan_ids);
+  if (arms.is_interrupted) return report_interruption(store, arms.plan_ids, session.argv);
   if (options.is_forecast && arms.forecast) return print_forecast(options, arms);
   if (!arms.baseline) {
     std::cerr << "nanobench: " << arms.missing << "\n";

@@ -57,7 +57,7 @@ class SequentialGate {
     reports::GateResult result;
     for (int look = 1;; ++look) {
       const Arms arms = take(look);
-      if (arms.is_interrupted) return report_interruption(store_, arms.plan_ids);
+      if (arms.is_interrupted) return report_interruption(store_, arms.plan_ids, session_.argv);
       result = looks_->evaluate(*arms.baseline, *arms.candidate, policy_, setting_of(options_, arms),
                                 plans_->candidate.suite.seeds, look);
       if (look == 1) notes.insert(notes.end(), arms.notes.begin(), arms.notes.end());

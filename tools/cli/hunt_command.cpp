@@ -149,7 +149,7 @@ class Hunt {
 
   int run() {
     const suites::SuiteRunResult first = run_stage(screening_suite(asked_, options_));
-    if (first.is_interrupted) return report_interruption(store_, {first.plan_id});
+    if (first.is_interrupted) return report_interruption(store_, {first.plan_id}, session_.argv);
     const results::PlanRecord screening_plan = store_.plan(first.plan_id);
     const reports::Screening screening = reports::screened_effects(reports::read_cells(store_, screening_plan, {}));
     const auto screened = static_cast<std::int64_t>(screening_plan.lines.size());
@@ -158,7 +158,7 @@ class Hunt {
     if (suite.features.empty()) return finish(first, screening_plan, nullptr);
     say(screening, suite);
     const suites::SuiteRunResult second = run_stage(suite);
-    if (second.is_interrupted) return report_interruption(store_, {second.plan_id});
+    if (second.is_interrupted) return report_interruption(store_, {second.plan_id}, session_.argv);
     const results::PlanRecord suspects_plan = store_.plan(second.plan_id);
     const int code = finish(second, screening_plan, &suspects_plan);
     return first.is_whole() ? code : core::kExitIncomplete;

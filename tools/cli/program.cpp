@@ -115,7 +115,21 @@ int report_parse_error(CLI::App& app, const CLI::ParseError& error) {
   return fail(core::kExitUsage, message + "; see `" + command + " --help`");
 }
 
+/// The first option whose value is an empty text, as a variable leaves it that is not set; empty if there is none.
+/// `bench` takes such values: no command before or after.
+std::string emptied_option(const std::vector<std::string>& argv) {
+  if (argv.size() < 2 || argv[1] == "bench") return "";
+  for (std::size_t i = 2; i < argv.size() && argv[i] != "--"; ++i) {
+    if (!argv[i].starts_with("--")) continue;
+    if (argv[i].ends_with('=')) return argv[i].substr(0, argv[i].size() - 1);
+    if (i + 1 < argv.size() && argv[i + 1].empty()) return argv[i];
+  }
+  return "";
+}
+
 int parse_and_run(CLI::App& app, Session& session) {
+  if (const std::string option = emptied_option(session.argv); !option.empty())
+    return fail(core::kExitUsage, option + ": the value is empty; give one, or leave the option out");
   // CLI11 expects the arguments without the program's name, in reverse order.
   std::vector<std::string> arguments(session.argv.rbegin(), session.argv.rend() - 1);
   try {

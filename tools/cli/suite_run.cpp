@@ -384,19 +384,26 @@ std::string command_to_continue(const std::vector<std::string>& argv) {
   return program_name() + " " + shell_words(core::without_options({argv.begin() + 1, argv.end()}, {}, {"--fresh"}));
 }
 
-int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids) {
+int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids,
+                        const std::vector<std::string>& argv) {
   std::int64_t finished = 0, all = 0;
+  bool has_weights = false;
   for (const std::int64_t id : plan_ids) {
     const results::PlanRecord plan = store.plan(id);
     all += static_cast<std::int64_t>(plan.lines.size());
     for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
+    for (const results::RunRecord& run : store.runs({.plan_id = id, .outcome = core::RunOutcome::kInterrupted})) {
+      std::error_code ignored;
+      has_weights |= std::filesystem::exists(results::weights_folder(store.file(), run.id), ignored);
+    }
   }
-  std::error_code ignored;
-  const bool has_weights = std::filesystem::exists(results::weights_folder(store.file(), 0).parent_path(), ignored);
-  tell_on_stderr("interrupted: " + std::to_string(finished) + " of " + counted(all, "run") +
-                 " are finished and kept in " + store.file().string() + "; a run in progress " +
-                 (has_weights ? "continues from its checkpoint" : "is made again"));
-  if (const std::string command = command_to_continue(store.plan(plan_ids.back()).argv); !command.empty())
+  const bool is_fresh = std::find(argv.begin(), argv.end(), "--fresh") != argv.end();
+  tell_on_stderr(
+      "interrupted: " + std::to_string(finished) + " of " + counted(all, "run") + " are finished and kept in " +
+      store.file().string() + "; a run in progress " +
+      (has_weights ? "continues from its checkpoint" : "is made again") +
+      (is_fresh ? "; without --fresh, which would begin anew, runs that were stored before are used too" : ""));
+  if (const std::string command = command_to_continue(argv); !command.empty())
     write_to_stderr("continue: " + command + "\n");
   write_to_stderr("look at it: " + program_name() + " report --plan " + std::to_string(plan_ids.back()) +
                   typed_database() + "\n");
@@ -404,15 +411,15 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
 }
 
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
-               const std::string& remark) {
-  if (result.is_interrupted && !options.is_json) return report_interruption(store, {result.plan_id});
+               const Session& session, const std::string& remark) {
+  if (result.is_interrupted && !options.is_json) return report_interruption(store, {result.plan_id}, session.argv);
   reports::Document report = finished_report(store, store.plan(result.plan_id), options);
   if (!remark.empty()) report.headline += " " + remark;
   print(report, options.is_json, notes_of(options.has_notes));
   if (!options.is_quiet)
     tell_on_stderr("\nstored in " + store.file().string() + " as plan " + std::to_string(result.plan_id));
   if (result.is_interrupted)
-    return options.is_quiet ? core::kExitInterrupted : report_interruption(store, {result.plan_id});
+    return options.is_quiet ? core::kExitInterrupted : report_interruption(store, {result.plan_id}, session.argv);
   return result.is_whole() ? core::kExitSuccess : core::kExitIncomplete;
 }
 
@@ -421,7 +428,7 @@ int run_suite(const suites::Suite& suite, const SuiteRunOptions& options, const 
   results::Store store(database_file(options.database));
   const suites::SuiteRunResult result =
       run_plan(plan, store, {.is_fresh = options.is_fresh, .argv = session.argv}, options);
-  return finish_run(store, result, options);
+  return finish_run(store, result, options, session);
 }
 
 }  // namespace nanobench::tools

@@ -111,13 +111,15 @@ std::unique_ptr<results::Store> stored_prices(const std::string& database);
 std::string command_to_continue(const std::vector<std::string>& argv);
 
 /// Says in three lines on standard error what interrupted plans keep, how they continue, and how to look at the last
-/// one. Returns the exit code. REQUIRES a plan.
-int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids);
+/// one. `argv`: the command that was interrupted; a plan's own one may have had other options. Returns the exit code.
+/// REQUIRES a plan.
+int report_interruption(const results::Store& store, const std::vector<std::int64_t>& plan_ids,
+                        const std::vector<std::string>& argv);
 
 /// Prints the report of a plan that was run, with a remark below its answer; of an interrupted one, only the three
 /// lines above unless JSON is asked for. Returns the exit code.
 int finish_run(const results::Store& store, const suites::SuiteRunResult& result, const SuiteRunOptions& options,
-               const std::string& remark = "");
+               const Session& session, const std::string& remark = "");
 
 /// Runs the missing part of the suite with progress on standard error, then prints the report. Returns the exit code.
 /// Throws Error.

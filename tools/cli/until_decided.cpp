@@ -296,7 +296,7 @@ class Search {
 
   int finish(const suites::SuiteRunResult& result, const OpenChanges& open) {
     const bool has_remark = rule_.budget_s && !result.is_interrupted;
-    return finish_run(store_, result, options_, has_remark ? budget_text(result, open) : "");
+    return finish_run(store_, result, options_, session_, has_remark ? budget_text(result, open) : "");
   }
 
   std::string budget_text(const suites::SuiteRunResult& result, const OpenChanges& open) const {

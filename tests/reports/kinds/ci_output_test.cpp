@@ -114,6 +114,12 @@ TEST(GateHeadline, APassNamesItsMarginsAndARegressionItsWorst) {
   result.checks[3].change = 0.05;   // ten times
   EXPECT_EQ(gate_headline(result), "Regression in 2 of 4 checks. Worst: step time of b, +5.00 %.");
   EXPECT_EQ(gate_report(result).headline, gate_headline(result));
+  result.answer = GateAnswer::kIncomplete;
+  EXPECT_EQ(gate_headline(result), "Incomplete: a cell failed or is missing.") << "every check has its verdict";
+  result.checks.front().verdict = Verdict::kMissing;
+  EXPECT_EQ(gate_headline(result), "Incomplete: a cell failed or is missing (1 of 4 checks without evidence).");
+  result.checks.clear();
+  EXPECT_EQ(gate_headline(result), "Incomplete: nothing that gates was measured, so there is no check.");
 }
 
 TEST(CompareHeadline, CountsVerdictsAndNamesWhatIsProved) {
