@@ -48,7 +48,7 @@ void sync_folder(const fs::path& folder) {
 
 AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)), path_(temporary_sibling(target_)) {
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail("create", path_, errno);
+  if (descriptor_ < 0) fail("create", target_, errno);
 }
 
 AtomicFile::~AtomicFile() {

@@ -75,6 +75,7 @@ TEST(GateExitCode, TwoForWhatCannotBeAsked) {
   refused(gate_words({"--margin", "time=3nats"}), "METRIC=NUMBER");
   refused(gate_words({"--margin", "time"}), "METRIC=NUMBER");
   refused(gate_words({"--only", "speed"}), "unknown metric");
+  refused(gate_words({"--margin", "foo=1"}), "cost or instructions");
   refused(gate_words({"--alpha", "0.7"}), "--alpha");
   refused(gate_words({"--least-runs", "1"}), "--least-runs");
   refused({"gate", "nosuch", "--quiet"}, "nosuch");

@@ -140,7 +140,7 @@ TEST(PlanCommand, RefusesInOneSentence) {
       {{"plan", "tiny.json", "--detect", "0"}, "--detect 0: expected an effect"},
       {{"plan", "tiny.json", "--detect", "much"}, "--detect"},
       {{"plan", "tiny.json", "--detect-time", "nan"}, "--detect-time nan: expected a share"},
-      {{"plan", "tiny.json", "--power", "1"}, "--power expects"},
+      {{"plan", "tiny.json", "--power", "1"}, "--power 1: expected a share"},
       {{"plan", "tiny.json", "--alpha", "-1"}, "--alpha -1: expected a share"},
       {{"plan", "tiny.json", "--seeds", "x"}, "--seeds"},
       {{"plan", "tiny.json", "--db", "tiny.json"}, "tiny.json"},

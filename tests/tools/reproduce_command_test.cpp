@@ -76,6 +76,11 @@ TEST(ReproduceCommand, ADivergedRunDivergesAgain) {
   const std::string run = run_once(shell, R"({"mock": {"fault": {"kind": "nan", "step": 10}}})");
   const ProgramResult result = shell.run(again(run));
   EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+  change(shell, "DELETE FROM samples WHERE step > 10");
+  const ProgramResult sooner = shell.run(again(run));
+  EXPECT_EQ(sooner.exit_code, 0) << "it was stopped sooner after it had diverged: " << sooner.err << sooner.out;
+  change(shell, "UPDATE samples SET value = 9 WHERE step = 9");
+  EXPECT_EQ(shell.run(again(run)).exit_code, 1);
 }
 
 TEST(ReproduceCommand, RefusesWithOneSentence) {

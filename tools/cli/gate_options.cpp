@@ -22,6 +22,7 @@ using results::BaselineRecord;
 
 constexpr double kLargestMargin = 100.0;
 constexpr int kAncestors = 1000;
+constexpr const char* kInstructions = "instructions";  // counted ones, which belong to the costs
 
 /// Nats of loss ("0.002", "0.002nats"), or a share of another metric ("3%", "0.03").
 std::optional<double> margin_in(const std::string& text, GateMetric metric) {
@@ -41,7 +42,13 @@ void set_margin(GatePolicy& policy, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) refuse_margin(text);
   const std::string name = text.substr(0, equals);
-  const bool is_instructions = name == "instructions";
+  const bool is_instructions = name == kInstructions;
+  if (!is_instructions && !enum_value<GateMetric>(name)) {
+    std::vector<std::string> names = enum_names<GateMetric>();
+    names.emplace_back(kInstructions);
+    throw Error(ErrorCode::kInvalidArgument, "--margin " + text + ": unknown metric \"" + name + "\"" +
+                                                 core::suggestion(name, names) + "; expected " + listed(names, "or"));
+  }
   const GateMetric metric = is_instructions ? GateMetric::kCost : reports::parse_gate_metric(name, "--margin " + text);
   const std::optional<double> margin = margin_in(text.substr(equals + 1), metric);
   if (!margin || *margin > kLargestMargin) refuse_margin(text);

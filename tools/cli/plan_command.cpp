@@ -177,7 +177,7 @@ void add_rules(CLI::App& command, reports::DetectionRules& rules) {
   add_share_option(command, "--detect-time", [&rules](double share) { rules.time = share; },
                    "The same for the step time", {1e-6, 10.0});
   add_share_option(command, "--power", [&rules](double share) { rules.power = share; },
-                   "Probability of finding an effect that is there (default: 80%)", {0.0, 1.0});
+                   "Probability of finding an effect that is there (default: 80%)", {0.01, 0.999});
   add_share_option(command, "--alpha", [&rules](double share) { rules.alpha = share; },
                    "Significance level of the two-sided test (default: 5%)", {0.0, 1.0});
 }

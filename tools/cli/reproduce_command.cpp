@@ -1,6 +1,8 @@
 // `nanobench reproduce RUN`: a stored run once more, and whether its losses are the same to the last bit.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "core/base/error.h"
@@ -133,14 +135,27 @@ void add_condition(std::vector<reports::ChangedCondition>& conditions, const cha
   if (then != now) conditions.push_back({.key = key, .title = title, .stored = then, .now = now});
 }
 
+std::int64_t last_step(const std::vector<results::Sample>& samples) {
+  return samples.empty() ? -1 : samples.back().step;
+}
+
+std::vector<results::Sample> until(std::int64_t step, std::vector<results::Sample> samples) {
+  std::erase_if(samples, [&](const results::Sample& sample) { return sample.step > step; });
+  return samples;
+}
+
 reports::Reproduction compare(const results::Store& store, const RunRecord& run, const Losses& losses,
                               const suites::Engine& engine) {
   reports::Reproduction result{.run = run, .stored_step_ms = store.summary(run.id).median_step_ms};
+  // How many steps an engine takes after it diverged, until it is stopped, is chance.
+  const bool has_diverged = run.result->outcome == core::RunOutcome::kDiverged;
+  const std::int64_t end =
+      has_diverged ? std::min(last_step(store.samples(run.id, results::kTrainLoss)), last_step(losses.train))
+                   : std::numeric_limits<std::int64_t>::max();
   for (const auto& [metric, samples] :
        {std::pair{results::kTrainLoss, &losses.train}, std::pair{results::kValLoss, &losses.val}}) {
-    const std::vector<results::Sample> stored = store.samples(run.id, metric);
-    if (!stored.empty() || !samples->empty())
-      result.series.push_back(reports::compare_series(metric, stored, *samples));
+    const std::vector<results::Sample> before = until(end, store.samples(run.id, metric)), now = until(end, *samples);
+    if (!before.empty() || !now.empty()) result.series.push_back(reports::compare_series(metric, before, now));
   }
   add_condition(result.conditions, "engine_version", "engine", run.engine_version, engine.version);
   add_condition(result.conditions, "hardware", "machine", run.hardware,
