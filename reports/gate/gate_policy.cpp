@@ -32,11 +32,13 @@ std::vector<GateMetric> all_gate_metrics() {
   return {GateMetric::kLoss, GateMetric::kTime, GateMetric::kMemory, GateMetric::kTrainingMemory, GateMetric::kCost};
 }
 
-GateMetric parse_gate_metric(const std::string& name, const std::string& source) {
+GateMetric parse_gate_metric(const std::string& name, const std::string& source,
+                             const std::vector<std::string>& others) {
   if (const std::optional<GateMetric> metric = enum_value<GateMetric>(name)) return *metric;
+  std::vector<std::string> names = enum_names<GateMetric>();
+  names.insert(names.end(), others.begin(), others.end());
   throw Error(ErrorCode::kInvalidArgument, source + ": unknown metric \"" + name + "\"" +
-                                               core::suggestion(name, enum_names<GateMetric>()) +
-                                               "; expected loss, time, memory, training_memory or cost");
+                                               core::suggestion(name, names) + "; expected " + listed(names, "or"));
 }
 
 MetricPolicy GatePolicy::*GatePolicy::member(GateMetric metric) {

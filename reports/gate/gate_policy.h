@@ -20,8 +20,10 @@ enum class GateMetric { kLoss, kTime, kMemory, kTrainingMemory, kCost };
 NB_ENUM_NAMES(GateMetric, {GateMetric::kLoss, "loss"}, {GateMetric::kTime, "time"}, {GateMetric::kMemory, "memory"},
               {GateMetric::kTrainingMemory, "training_memory"}, {GateMetric::kCost, "cost"});
 std::vector<GateMetric> all_gate_metrics();
-/// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name was given.
-GateMetric parse_gate_metric(const std::string& name, const std::string& source);
+/// Throws Error{kInvalidArgument} with the nearest known name; `source` is where the name was given, `others` are names
+/// that are allowed there too.
+GateMetric parse_gate_metric(const std::string& name, const std::string& source,
+                             const std::vector<std::string>& others = {});
 
 /// How one metric is judged.
 struct MetricPolicy {

@@ -277,8 +277,8 @@ void add_all_sources(NamedFiles& files, const fs::path& folder) {
   }
   add(own->files);
   for (const fs::path& link : own->links) {
-    const fs::path from_there = fs::canonical(folder, ignored).lexically_relative(fs::canonical(link, ignored));
-    if (!from_there.empty() && *from_there.begin() != "..") continue;  // it leads to this folder, or above it
+    const bool leads_above = is_within(fs::canonical(folder, ignored), fs::canonical(link, ignored));
+    if (leads_above) continue;
     if (const auto linked = find_sources(link, kMaxLinkedEntries)) add(linked->files);
   }
 }

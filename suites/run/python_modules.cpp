@@ -10,6 +10,7 @@
 #include "core/base/input_file.h"
 #include "core/base/text.h"
 #include "suites/run/embedded_files.h"
+#include "suites/source/source_names.h"
 
 namespace nanobench::suites {
 namespace {
@@ -46,11 +47,6 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     entries.push_back(entry->path());
   std::sort(entries.begin(), entries.end());
   return entries;
-}
-
-bool is_within(const fs::path& path, const fs::path& folder) {
-  const fs::path inside = path.lexically_relative(folder);
-  return !inside.empty() && *inside.begin() != "..";
 }
 
 /// The folder where packages are installed that the path leads through; nullopt if there is none.

@@ -54,8 +54,11 @@ class _Listener:
             return
         if not path.lower().endswith(_TEXTS) and "." in os.path.basename(path):
             return
+        path = os.path.join(os.getcwd(), path)
+        if "/.git/" in path:  # the commit is no setting: the files that it changed count by themselves
+            return
         is_written = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        self.tell([os.path.join(os.getcwd(), path)], "w" if is_written else "r")
+        self.tell([path], "w" if is_written else "r")
 
     def find_spec(self, name, path=None, target=None):
         try:

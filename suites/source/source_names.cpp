@@ -16,6 +16,11 @@ bool is_left_behind(const std::filesystem::path& path) {
   return name.starts_with(".") || name == "__pycache__";
 }
 
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const std::filesystem::path inside = path.lexically_relative(folder);
+  return !inside.empty() && *inside.begin() != "..";
+}
+
 bool is_source_name(const std::filesystem::path& path) {
   constexpr std::array<std::string_view, 75> kEndings = {
       ".py",    ".pyi",   ".pyx",    ".pxd",     ".pxi",       ".sh",    ".bash", ".zsh",     ".ksh",  ".fish",

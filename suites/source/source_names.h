@@ -8,6 +8,9 @@ namespace nanobench::suites {
 /// Files and folders that tools leave behind and that change with every run: hidden ones and __pycache__.
 bool is_left_behind(const std::filesystem::path& path);
 
+/// Whether the path is the folder or below it, by their names alone: both absolute, or both relative.
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// A script, a program's source, a build file or a configuration; no data and no output.
 bool is_source_name(const std::filesystem::path& path);
 

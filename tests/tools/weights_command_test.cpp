@@ -205,6 +205,18 @@ TEST(KeepWeights, TheStoreKnowsItsFilesAndTheirState) {
   EXPECT_EQ(check.problems.front().count, 2);
 }
 
+TEST(KeepWeights, AnInterruptionSaysThatTheRunContinuesFromItsCheckpoint) {
+  const CommandLine shell("weights_interrupted");
+  shell.write("weights.json", suite_of("record12"));
+  run_until(shell, {"run", "weights.json", "--quiet", "--keep-weights", "last"},
+            [&](pid_t pid) { return has_checkpoint(shell, 1) && kill(pid, SIGINT) == 0; });
+  std::ifstream log(shell.work() / "log");
+  std::string line;
+  ASSERT_TRUE(std::getline(log, line));
+  EXPECT_TRUE(line.starts_with("interrupted: 0 of 1 run")) << line;
+  EXPECT_TRUE(line.ends_with("continues from its checkpoint")) << line;
+}
+
 TEST(KeepWeights, ADamagedCheckpointIsNotUsed) {
   const CommandLine shell("weights_damaged");
   shell.write("weights.json", suite_of("record12"));

@@ -43,13 +43,8 @@ void set_margin(GatePolicy& policy, const std::string& text) {
   if (equals == std::string::npos) refuse_margin(text);
   const std::string name = text.substr(0, equals);
   const bool is_instructions = name == kInstructions;
-  if (!is_instructions && !enum_value<GateMetric>(name)) {
-    std::vector<std::string> names = enum_names<GateMetric>();
-    names.emplace_back(kInstructions);
-    throw Error(ErrorCode::kInvalidArgument, "--margin " + text + ": unknown metric \"" + name + "\"" +
-                                                 core::suggestion(name, names) + "; expected " + listed(names, "or"));
-  }
-  const GateMetric metric = is_instructions ? GateMetric::kCost : reports::parse_gate_metric(name, "--margin " + text);
+  const GateMetric metric =
+      is_instructions ? GateMetric::kCost : reports::parse_gate_metric(name, "--margin " + text, {kInstructions});
   const std::optional<double> margin = margin_in(text.substr(equals + 1), metric);
   if (!margin || *margin > kLargestMargin) refuse_margin(text);
   (is_instructions ? policy.instructions_margin : policy.of(metric).margin) = *margin;

@@ -149,14 +149,16 @@ reports::Reproduction compare(const results::Store& store, const RunRecord& run,
   reports::Reproduction result{.run = run, .stored_step_ms = store.summary(run.id).median_step_ms};
   // How many steps an engine takes after it diverged, until it is stopped, is chance.
   const bool has_diverged = run.result->outcome == core::RunOutcome::kDiverged;
-  const std::int64_t end =
-      has_diverged ? std::min(last_step(store.samples(run.id, results::kTrainLoss)), last_step(losses.train))
-                   : std::numeric_limits<std::int64_t>::max();
-  for (const auto& [metric, samples] :
-       {std::pair{results::kTrainLoss, &losses.train}, std::pair{results::kValLoss, &losses.val}}) {
-    const std::vector<results::Sample> before = until(end, store.samples(run.id, metric)), now = until(end, *samples);
-    if (!before.empty() || !now.empty()) result.series.push_back(reports::compare_series(metric, before, now));
-  }
+  const Losses stored{store.samples(run.id, results::kTrainLoss), store.samples(run.id, results::kValLoss)};
+  const std::int64_t end = has_diverged ? std::min(last_step(stored.train), last_step(losses.train))
+                                        : std::numeric_limits<std::int64_t>::max();
+  const auto add = [&](const char* metric, const std::vector<results::Sample>& before,
+                       const std::vector<results::Sample>& now) {
+    if (!before.empty() || !now.empty())
+      result.series.push_back(reports::compare_series(metric, until(end, before), until(end, now)));
+  };
+  add(results::kTrainLoss, stored.train, losses.train);
+  add(results::kValLoss, stored.val, losses.val);
   add_condition(result.conditions, "engine_version", "engine", run.engine_version, engine.version);
   add_condition(result.conditions, "hardware", "machine", run.hardware,
                 results::hardware_class(results::machine_info()));

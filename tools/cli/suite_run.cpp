@@ -392,7 +392,8 @@ int report_interruption(const results::Store& store, const std::vector<std::int6
     const results::PlanRecord plan = store.plan(id);
     all += static_cast<std::int64_t>(plan.lines.size());
     for (const results::PlanLine& line : plan.lines) finished += line.run_id && store.run(*line.run_id).is_evidence();
-    for (const results::RunRecord& run : store.runs({.plan_id = id, .outcome = core::RunOutcome::kInterrupted})) {
+    for (const results::RunRecord& run :
+         store.runs({.plan_id = id, .outcome = core::RunOutcome::kInterrupted, .limit = 1})) {
       std::error_code ignored;
       has_weights |= std::filesystem::exists(results::weights_folder(store.file(), run.id), ignored);
     }

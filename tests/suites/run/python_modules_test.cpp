@@ -144,12 +144,13 @@ TEST_F(PythonModulesTest, HoweverCodeIsLoaded) {
 
 TEST_F(PythonModulesTest, SettingsThatAreReadAreToldAndOutputsAreNot) {
   const std::string text = "{}\n";
-  for (const char* name : {"config.json", "sub/more.yaml", "conf", "state.json", "weights.bin"})
+  for (const char* name : {"config.json", "sub/more.yaml", "conf", ".git/HEAD", "state.json", "weights.bin"})
     write("trainer/" + std::string(name), text);
   write("lib/elsewhere.json", text);
   write("trainer/train.py",
         "import os, subprocess, sys\n"
-        "for name in ['config.json', 'conf', 'state.json', 'weights.bin', '../lib/elsewhere.json']: open(name).read()\n"
+        "for name in ['config.json', 'conf', '.git/HEAD', 'state.json', 'weights.bin', '../lib/elsewhere.json']: "
+        "open(name).read()\n"
         "os.chdir('sub')\n"
         "open(b'more.yaml').read()\n"
         "subprocess.run([sys.executable, '-c', 'open(\"../state.json\", \"a\").write(\"x\")'])\n"
