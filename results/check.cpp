@@ -90,7 +90,9 @@ constexpr std::array kRules = {
         "SELECT 'run ' || id || ': ' || started_at FROM runs WHERE julianday(started_at) IS NULL OR started_at NOT "
         "GLOB "
         "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:*Z' OR (finished_at IS NOT NULL AND "
-        "julianday(finished_at) IS NULL)"},
+        "julianday(finished_at) IS NULL) UNION ALL SELECT 'plan ' || plan_id || ': ' || used_at FROM plan_uses WHERE "
+        "julianday(used_at) IS NULL OR used_at NOT GLOB "
+        "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:*Z'"},
     StoreRule{"order_of_times", "A run ends after it started.",
               "SELECT 'run ' || id || ': from ' || started_at || ' to ' || finished_at FROM runs WHERE finished_at < "
               "started_at"}};
@@ -222,8 +224,8 @@ bool ran_in_turn(const std::vector<PlanIdentity>& plans, std::size_t at) {
 void check_plan_digests(Database& database, StoreCheck& check) {
   StoreProblem problem{.rule = "plan_digest", .text = "A plan's digest is that of its columns."};
   Statement statement(
-      database, "SELECT " + plan_columns() + " FROM plans WHERE checksum LIKE ? || ':%' AND scale <> ? ORDER BY id");
-  statement.bind(kSchemaVersion, kScaleOfLogs);
+      database, "SELECT " + plan_columns() + " FROM plans WHERE CAST(checksum AS INTEGER) >= ? AND scale <> ? ORDER BY id");
+  statement.bind(kFirstSealedSchema, kScaleOfLogs);
   std::vector<PlanIdentity> plans;
   while (statement.step()) {
     const std::int64_t id = statement.integer(0);

@@ -174,6 +174,7 @@ class Merge {
       const std::int64_t id = there.integer(0);
       const std::optional<std::int64_t> known = there.optional_integer(1);
       plans_[id] = known ? *known : copy_plan(id);
+      copy_use(id, plans_[id]);
       ++(known ? result_.plans_known : result_.plans_added);
     }
     transaction.commit();
@@ -194,6 +195,15 @@ class Merge {
     seconds.execute();
     seal_plan(*database_, here);
     return here;
+  }
+
+  /// The later of both.
+  void copy_use(std::int64_t there, std::int64_t here) {
+    Statement use(*database_,
+                  "INSERT INTO main.plan_uses (plan_id, used_at) SELECT ?1, used_at FROM other.plan_uses WHERE plan_id = "
+                  "?2 ON CONFLICT (plan_id) DO UPDATE SET used_at = max(used_at, excluded.used_at)");
+    use.bind(here, there);
+    use.execute();
   }
 
   void copy_runs() {

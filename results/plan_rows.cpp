@@ -328,6 +328,12 @@ std::int64_t insert_plan(Database& database, const NewPlan& plan) {
   return id;
 }
 
+void note_plan_use(Database& database, std::int64_t plan_id) {
+  Statement statement(database, "INSERT OR REPLACE INTO plan_uses (plan_id, used_at) VALUES (?, ?)");
+  statement.bind(plan_id, utc_now());
+  statement.execute();
+}
+
 void update_identities(Database& database, const PlanRecord& plan) {
   Statement row(database, "UPDATE plans SET digest = ?, cells = ? WHERE id = ?");
   row.bind(plan.digest, text_of(plan.cells), plan.id);

@@ -31,6 +31,8 @@ std::string plan_columns();
 PlanRecord read_plan_row(Database& database, const Statement& row);
 /// Inserts the plan with its lines and the current time; returns its id.
 std::int64_t insert_plan(Database& database, const NewPlan& plan);
+/// The plan is asked for again now.
+void note_plan_use(Database& database, std::int64_t plan_id);
 /// What there is in place of a row that is not: "it holds runs 3 to 57 (`nanobench list runs`)". `kind`: "run", "plan".
 std::string held_ids(Database& database, const std::string& kind);
 /// Rewrites the stored plan with this id: its digest, its cells, and the digests of its lines.

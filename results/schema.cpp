@@ -353,11 +353,20 @@ CREATE TABLE totals (
 )sql";
 
 void seal_former_rows(Database& database) {
-  seal_everything(database, kSchemaVersion - 1);
+  seal_everything(database, kFirstSealedSchema - 1);
 }
 
+// A plan that is asked for again becomes the newest, and stays the same plan.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE plan_uses (
+  plan_id  INTEGER PRIMARY KEY REFERENCES plans (id),
+  used_at  TEXT NOT NULL
+) STRICT;
+CREATE INDEX plan_uses_by_time ON plan_uses (used_at);
+)sql";
+
 constexpr std::array kMigrations = {Migration{kVersion3, renew_identities}, Migration{kVersion4},
-                                    Migration{kVersion5, seal_former_rows}};
+                                    Migration{kVersion5, seal_former_rows}, Migration{kVersion6}};
 static_assert(kOldestSchema + static_cast<int>(kMigrations.size()) == kSchemaVersion);
 
 }  // namespace

@@ -15,6 +15,7 @@ void renew_identities(Database& database);
 
 /// The oldest file version that can be read.
 inline constexpr int kOldestSchema = 2;
+inline constexpr int kFirstSealedSchema = 5;  ///< rows have checksums
 
 /// One step to the next `user_version`.
 struct Migration {

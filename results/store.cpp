@@ -60,11 +60,8 @@ std::optional<PlanRecord> Store::find_plan(const std::string& digest) const {
 }
 
 std::optional<PlanRecord> Store::newest_plan(const std::optional<std::string>& suite) const {
-  Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans " + (suite ? "WHERE suite = ? " : "") +
-                                      "ORDER BY created_at DESC, id DESC LIMIT 1");
-  if (suite) statement.bind(*suite);
-  if (!statement.step()) return std::nullopt;
-  return read_plan_row(*database_, statement);
+  const std::optional<std::int64_t> id = newest_plan_id(suite);
+  return id ? std::optional(plan(*id)) : std::nullopt;
 }
 
 std::vector<PlanRecord> Store::plans(const std::optional<std::string>& suite) const {
@@ -98,9 +95,16 @@ std::vector<std::int64_t> Store::ensure_plans(const std::vector<NewPlan>& plans,
   for (const NewPlan& plan : plans) {
     const std::optional<PlanRecord> known = is_fresh ? std::nullopt : find_plan(plan.digest);
     ids.push_back(known ? known->id : insert_plan(*database_, plan));
+    if (known) note_plan_use(*database_, known->id);
   }
   transaction.commit();
   return ids;
+}
+
+void Store::note_use(std::int64_t plan_id) {
+  Transaction transaction(*database_);
+  note_plan_use(*database_, plan_id);
+  transaction.commit();
 }
 
 void Store::set_expected_seconds(std::int64_t plan_id, const std::map<std::string, double>& seconds) {

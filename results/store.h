@@ -22,7 +22,7 @@ namespace nanobench::results {
 class Database;
 
 /// The schema this build writes (`PRAGMA user_version`) and the mark of our files (`PRAGMA application_id`).
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 inline constexpr int kApplicationId = 0x6e616e6f;  // "nano"
 
 enum class OpenMode {
@@ -97,15 +97,18 @@ class Store {
   // --- plans ---
   /// The newest plan with this digest, or nullopt. Newest by creation time, because merged plans get new ids.
   std::optional<PlanRecord> find_plan(const std::string& digest) const;
-  /// The newest plan (of this suite).
+  /// The plan (of this suite) that was last created or asked for by ensure_plan.
   std::optional<PlanRecord> newest_plan(const std::optional<std::string>& suite = std::nullopt) const;
   std::vector<PlanRecord> plans(const std::optional<std::string>& suite = std::nullopt) const;
   /// Throws Error{kNotFound}.
   PlanRecord plan(std::int64_t id) const;
-  /// The id of the newest plan with this digest. Creates the plan if there is none, or if `is_fresh`.
+  /// The id of the newest plan with this digest, which becomes the newest of all. Creates the plan if there is none, or
+  /// if `is_fresh`.
   std::int64_t ensure_plan(const NewPlan& plan, bool is_fresh = false);
   /// The same for several plans that belong together: all are created, or none.
   std::vector<std::int64_t> ensure_plans(const std::vector<NewPlan>& plans, bool is_fresh = false);
+  /// Makes a plan that is worked on again the newest of all.
+  void note_use(std::int64_t plan_id);
   /// What a run of each cell of the plan is expected to take, replacing what was expected before.
   void set_expected_seconds(std::int64_t plan_id, const std::map<std::string, double>& seconds);
   std::map<std::string, double> expected_seconds(std::int64_t plan_id) const;

@@ -113,6 +113,7 @@ class SlurmSession {
                          .submissions = {}};
     } else {
       result_.plan_id = former_plan(*state);
+      store_.note_use(result_.plan_id);
     }
     collector_ = std::make_unique<Collector>(plan_, result_.plan_id, store_);
     submitter_ = std::make_unique<Submitter>(plan_, slurm_, folder_, std::move(*state));

@@ -232,6 +232,7 @@ class Workbench:
             for table in ("runs", "plans", "plan_lines", "baselines"):
                 store.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
             store.execute("DROP TABLE totals")
+            store.execute("DROP TABLE plan_uses")
             store.execute("PRAGMA user_version = 4")
         store.close()
         self.run("db", "vacuum", self.database)

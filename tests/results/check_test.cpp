@@ -20,6 +20,7 @@ class CheckTest : public StoreTest {
     Store store(file());
     fill_big_store(store, {.cells = 2, .seeds = 2, .steps = 20, .val_every = 5, .untimed_steps = 2}, "x");
     store.set_baseline("main", 1);
+    store.note_use(1);
     const std::int64_t id = claim(store, new_run());
     store.finish_run(id, {.outcome = core::RunOutcome::kCrashed, .message = "x"},
                      {.messages = {{RunMessageKind::kNote, "one"}, {RunMessageKind::kWarning, "two"}}});
@@ -102,6 +103,10 @@ TEST_F(CheckTest, SeesJsonThatCannotBeRead) {
 TEST_F(CheckTest, SeesForeignTimesAndSuites) {
   EXPECT_EQ(broken_by("UPDATE baselines SET suite = 'other'"), (Rules{"baseline_suite", "baseline_checksum"}));
   EXPECT_EQ(broken_by("UPDATE runs SET started_at = 'yesterday' WHERE id = 1").at(1), "times");
+}
+
+TEST_F(CheckTest, SeesAnImpossibleTimeOfAPlansUse) {
+  EXPECT_EQ(broken_by("UPDATE plan_uses SET used_at = 'tomorrow'"), (Rules{"times"}));
 }
 
 /// Another value of the same type.

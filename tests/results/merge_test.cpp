@@ -231,6 +231,26 @@ TEST_F(MergeTest, GivesTheRunsOfAnOlderFileTheIdentitiesOfToday) {
   EXPECT_EQ(merge_store(into(), from()).runs_added, 0) << "the same runs again";
 }
 
+TEST_F(MergeTest, TheLaterUseOfAPlanCounts) {
+  const auto ask = [](const std::filesystem::path& file, const char* digest) {
+    NewPlan plan;
+    plan.digest = digest;
+    plan.suite = "history";
+    Store(file).ensure_plan(plan);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  for (const char* digest : {"a", "b"}) ask(from(), digest);
+  merge_store(into(), from());
+  EXPECT_EQ(Store(into()).newest_plan()->digest, "b");
+  ask(from(), "a");
+  merge_store(into(), from());
+  EXPECT_EQ(Store(into()).newest_plan()->digest, "a");
+  ask(into(), "b");
+  merge_store(into(), from());
+  EXPECT_EQ(Store(into()).newest_plan()->digest, "b") << "that the other store used a is older";
+  EXPECT_EQ(count(into(), "SELECT count(*) FROM plans"), 2);
+}
+
 TEST_F(MergeTest, RefusesWhatItCannotTakeWhole) {
   fill(into(), true);
   EXPECT_REFUSED(refused_as(ErrorCode::kNotFound, [&] { merge_store(into(), from()); }), core::Reason::kMissingFile,

@@ -11,6 +11,8 @@
 #include <memory>
 #include <sstream>
 
+#include "big_store.h"
+#include "results/merge.h"
 #include "results/run_columns.h"
 #include "results/schema.h"
 #include "results/sqlite.h"
@@ -164,6 +166,24 @@ TEST_F(StoreTest, RefusesTheDatabaseOfAnotherProgramAndLeavesItAlone) {
 TEST_F(StoreTest, RefusesAnotherApplicationId) {
   execute(file(), "PRAGMA application_id = 12345");
   refused_as(ErrorCode::kConflict, [&] { Store store(file()); });
+}
+
+/// Its checksums stay those that it had.
+TEST_F(StoreTest, AStoreOfSchema5IsContinued) {
+  {
+    Store store(file());
+    fill_big_store(store, {.cells = 2, .seeds = 2, .steps = 20, .val_every = 5, .untimed_steps = 2});
+  }
+  for (const char* table : {"runs", "plans", "plan_lines"})
+    execute(file(), (std::string("UPDATE ") + table + " SET checksum = '5' || substr(checksum, 2)").c_str());
+  execute(file(), "DROP TABLE plan_uses; PRAGMA user_version = 5");
+  EXPECT_REFUSED(refused_as(ErrorCode::kUnavailable, [&] { Store(file(), OpenMode::kReadOnly); }),
+                 core::Reason::kOlderVersion, file().string());
+  EXPECT_EQ(Store(file()).newest_plan_id(), 1);
+  Database database(file(), file().string(), SQLITE_OPEN_READONLY);
+  EXPECT_EQ(database.integer_of("PRAGMA user_version"), kSchemaVersion);
+  EXPECT_EQ(database.integer_of("SELECT count(*) FROM runs WHERE checksum LIKE '5:%'"), 4);
+  EXPECT_EQ(changed_place(file()), std::nullopt);
 }
 
 TEST_F(StoreTest, RefusesANewerSchema) {

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "results/metric.h"
 #include "results/sqlite.h"
@@ -322,6 +325,35 @@ TEST_F(StoreTest, APlanIsFoundAgainAndItsLinesAreAnswered) {
   EXPECT_NE(store.ensure_plan(plan, true), id);
   EXPECT_EQ(store.newest_plan("history")->digest, "p1");
   EXPECT_EQ(store.newest_plan("nothing"), std::nullopt);
+}
+
+/// Else an abandoned plan of 9,000 seeds would hide the smaller one that was run again after it.
+TEST_F(StoreTest, APlanThatIsAskedForAgainIsTheNewest) {
+  Store store(file());
+  NewPlan plan;
+  plan.suite = "history";
+  std::map<std::string, std::int64_t> ids;
+  for (const char* digest : {"small", "abandoned"}) {
+    plan.digest = digest;
+    ids[digest] = store.ensure_plan(plan);
+  }
+  plan.suite = "other";
+  plan.digest = "other";
+  store.ensure_plan(plan);
+  EXPECT_EQ(store.newest_plan("history")->id, ids["abandoned"]);
+  plan.suite = "history";
+  plan.digest = "small";
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(store.ensure_plan(plan), ids["small"]);
+  EXPECT_EQ(store.newest_plan("history")->id, ids["small"]);
+  EXPECT_EQ(store.newest_plan()->id, ids["small"]);
+  EXPECT_EQ(store.newest_plan("other")->digest, "other");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  store.note_use(ids["abandoned"]);
+  EXPECT_EQ(Store(file(), OpenMode::kReadOnly).newest_plan_id(), ids["abandoned"]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const std::int64_t fresh = store.ensure_plan(plan, /*is_fresh=*/true);
+  EXPECT_EQ(store.newest_plan_id("history"), fresh);
 }
 
 TEST_F(StoreTest, AReusedRunAnswersTheLineOfAnotherPlan) {
