@@ -3,7 +3,7 @@
 #include "ablations/patch.h"
 #include "core/base/reason.h"
 #include "core/base/refusal.h"
-#include "core/config/train_config_fields.h"
+#include "core/config/field_visitor.h"
 
 namespace nanobench::ablations {
 namespace {

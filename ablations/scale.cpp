@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/reason.h"
-#include "core/config/train_config_fields.h"
+#include "core/config/field_visitor.h"
 
 namespace nanobench::ablations {
 namespace {

@@ -223,8 +223,8 @@ bool ran_in_turn(const std::vector<PlanIdentity>& plans, std::size_t at) {
 
 void check_plan_digests(Database& database, StoreCheck& check) {
   StoreProblem problem{.rule = "plan_digest", .text = "A plan's digest is that of its columns."};
-  Statement statement(
-      database, "SELECT " + plan_columns() + " FROM plans WHERE CAST(checksum AS INTEGER) >= ? AND scale <> ? ORDER BY id");
+  Statement statement(database, "SELECT " + plan_columns() +
+                                    " FROM plans WHERE CAST(checksum AS INTEGER) >= ? AND scale <> ? ORDER BY id");
   statement.bind(kFirstSealedSchema, kScaleOfLogs);
   std::vector<PlanIdentity> plans;
   while (statement.step()) {

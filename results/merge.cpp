@@ -199,9 +199,10 @@ class Merge {
 
   /// The later of both.
   void copy_use(std::int64_t there, std::int64_t here) {
-    Statement use(*database_,
-                  "INSERT INTO main.plan_uses (plan_id, used_at) SELECT ?1, used_at FROM other.plan_uses WHERE plan_id = "
-                  "?2 ON CONFLICT (plan_id) DO UPDATE SET used_at = max(used_at, excluded.used_at)");
+    Statement use(
+        *database_,
+        "INSERT INTO main.plan_uses (plan_id, used_at) SELECT ?1, used_at FROM other.plan_uses WHERE plan_id = "
+        "?2 ON CONFLICT (plan_id) DO UPDATE SET used_at = max(used_at, excluded.used_at)");
     use.bind(here, there);
     use.execute();
   }

@@ -175,11 +175,11 @@ std::map<std::string, std::string> Store::run_facts(std::int64_t run_id) const {
 
 std::optional<std::int64_t> Store::newest_plan_id(const std::optional<std::string>& suite) const {
   const std::string of_suite = suite ? "WHERE suite = ? " : "";
-  Statement statement(*database_,
-                      "SELECT id FROM (SELECT * FROM (SELECT id, created_at AS moment FROM plans " + of_suite +
-                          "ORDER BY created_at DESC, id DESC LIMIT 1) UNION ALL SELECT * FROM (SELECT plan_id, used_at "
-                          "FROM plan_uses JOIN plans ON id = plan_id " +
-                          of_suite + "ORDER BY used_at DESC, plan_id DESC LIMIT 1)) ORDER BY moment DESC, id DESC LIMIT 1");
+  Statement statement(
+      *database_, "SELECT id FROM (SELECT * FROM (SELECT id, created_at AS moment FROM plans " + of_suite +
+                      "ORDER BY created_at DESC, id DESC LIMIT 1) UNION ALL SELECT * FROM (SELECT plan_id, used_at "
+                      "FROM plan_uses JOIN plans ON id = plan_id " +
+                      of_suite + "ORDER BY used_at DESC, plan_id DESC LIMIT 1)) ORDER BY moment DESC, id DESC LIMIT 1");
   if (suite) statement.bind(*suite, *suite);
   return statement.step() ? std::optional(statement.integer(0)) : std::nullopt;
 }

@@ -57,11 +57,14 @@ std::vector<std::string> enum_names() {
 }
 
 /// The list of names for a message: "a" or "b"; "a", "b" or "c".
+inline std::string expected_names(const std::vector<std::string>& names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back('"' + name + '"');
+  return listed(quoted, "or");
+}
 template <NamedEnum Enum>
 std::string expected_names() {
-  std::vector<std::string> names;
-  for (const std::string& name : enum_names<Enum>()) names.push_back('"' + name + '"');
-  return listed(names, "or");
+  return expected_names(enum_names<Enum>());
 }
 
 }  // namespace nanobench

@@ -1,4 +1,4 @@
-/// The descriptions of all settings in train_config_fields.h as values, for documentation, suggestions and patches.
+/// The descriptions of all settings in train_config_fields.cpp as values, for documentation, suggestions and patches.
 /// Thread-safe.
 #pragma once
 

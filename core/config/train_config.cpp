@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -15,77 +15,62 @@ namespace nanobench::core {
 namespace {
 
 /// JSON -> struct. Absent fields keep their value; JSON null is the value of an optional.
-class ConfigReader : public FieldVisitor {
+class ConfigReader final : public FieldVisitor {
  public:
   explicit ConfigReader(JsonObject& object) : object_(object) {}
 
-  template <class Group>
-  void group(const FieldLabel& label, Group& member) {
-    if (!present(label.name)) return;
-    JsonObject nested = object_.object(label.name);
-    ConfigReader reader(nested);
-    visit_fields(reader, member);
-    nested.finish();
-  }
-
-  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) override {
     if (!present(label.name)) return;
     optimizer.families.clear();
     JsonObject named = object_.object(label.name);
-    for (const auto& [name, unused] : object_.at(label.name).items())
-      optimizer.families.emplace(name, read_group(named.object(name), optimizer.group_of_family(name)));
-  }
-  template <class Group>
-  void list(const FieldLabel& label, std::vector<Group>& members) {
-    if (!present(label.name)) return;
-    members.clear();
-    const Json& list = object_.at(label.name);
-    if (!list.is_array())
-      object_.fail(label.name, Reason::kWrongType, "expected a list of objects, got " + std::string(list.type_name()));
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string place = object_.pointer_to(label.name) + "/" + std::to_string(i);
-      members.push_back(read_group(JsonObject(list[i], object_.source(), place), Group{}));
+    for (const auto& [name, unused] : object_.at(label.name).items()) {
+      OptimizerGroupConfig group = optimizer.group_of_family(name);
+      read(named.object(name), [&group](FieldVisitor& reader) { visit_fields(reader, group); });
+      optimizer.families.emplace(name, std::move(group));
     }
   }
 
-  void field(const FieldLabel& label, bool& member) {
+  void field(const FieldLabel& label, bool& member) override {
     if (present(label.name)) member = object_.boolean_or(label.name, member);
   }
-  void field(const FieldLabel& label, std::string& member) {
+  void field(const FieldLabel& label, std::string& member) override {
     if (present(label.name)) member = object_.string(label.name);
   }
-  void field(const FieldLabel& label, std::optional<std::string>& member) {
+  void field(const FieldLabel& label, std::optional<std::string>& member) override {
     if (!present(label.name)) return;
     member = object_.at(label.name).is_null() ? std::optional<std::string>() : object_.string(label.name);
   }
-  void field(const FieldLabel& label, std::int64_t& member, std::int64_t low, std::int64_t high) {
+  void field(const FieldLabel& label, std::int64_t& member, std::int64_t low, std::int64_t high) override {
     if (present(label.name)) member = object_.integer(label.name, low, high);
   }
-  void field(const FieldLabel& label, std::optional<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+  void field(const FieldLabel& label, std::optional<std::int64_t>& member, std::int64_t low,
+             std::int64_t high) override {
     if (!present(label.name)) return;
     member = object_.at(label.name).is_null() ? std::optional<std::int64_t>() : object_.integer(label.name, low, high);
   }
-  void field(const FieldLabel& label, double& member, double low, double high) {
+  void field(const FieldLabel& label, double& member, double low, double high) override {
     if (present(label.name)) member = object_.number(label.name, low, high);
   }
-  void field(const FieldLabel& label, std::optional<double>& member, double low, double high) {
+  void field(const FieldLabel& label, std::optional<double>& member, double low, double high) override {
     if (!present(label.name)) return;
     member = object_.at(label.name).is_null() ? std::optional<double>() : object_.number(label.name, low, high);
   }
-  template <NamedEnum Enum>
-  void field(const FieldLabel& label, Enum& member) {
-    if (present(label.name)) member = object_.enumeration<Enum>(label.name);
+  void field(const FieldLabel& label, const EnumField& member) override {
+    if (!present(label.name)) return;
+    const std::string name = object_.string(label.name);
+    if (member.set(name)) return;
+    object_.fail_unknown_name(label.name, expected_names(member.names()), name, member.names());
   }
-  void field(const FieldLabel& label, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) {
+  void field(const FieldLabel& label, std::vector<std::int64_t>& member, std::int64_t low, std::int64_t high) override {
     if (!present(label.name)) return;
     member.clear();
     for (const std::optional<std::int64_t>& item : list(label.name, low, high, false)) member.push_back(*item);
   }
   void field(const FieldLabel& label, std::vector<std::optional<std::int64_t>>& member, std::int64_t low,
-             std::int64_t high) {
+             std::int64_t high) override {
     if (present(label.name)) member = list(label.name, low, high, true);
   }
-  void field(const FieldLabel& label, std::vector<double>& member, double low, double high) {
+  void field(const FieldLabel& label, std::vector<double>& member, double low, double high) override {
     if (!present(label.name)) return;
     const Json& value = object_.at(label.name);
     const bool fits = value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& item) {
@@ -98,7 +83,7 @@ class ConfigReader : public FieldVisitor {
     }
     member = value.get<std::vector<double>>();
   }
-  void pair(const FieldLabel& label, double& first, double& second, double low, double high) {
+  void pair(const FieldLabel& label, double& first, double& second, double low, double high) override {
     if (!present(label.name)) return;
     const Json& value = object_.at(label.name);
     const auto in_range = [&](const Json& item) {
@@ -112,13 +97,28 @@ class ConfigReader : public FieldVisitor {
     second = value[1].get<double>();
   }
 
+ protected:
+  void nested(const FieldLabel& label, const VisitGroup& visit) override {
+    if (present(label.name)) read(object_.object(label.name), visit);
+  }
+  void nested_list(const FieldLabel& label, GroupList& groups) override {
+    if (!present(label.name)) return;
+    groups.clear();
+    const Json& list = object_.at(label.name);
+    if (!list.is_array())
+      object_.fail(label.name, Reason::kWrongType, "expected a list of objects, got " + std::string(list.type_name()));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      groups.add();
+      const std::string place = object_.pointer_to(label.name) + "/" + std::to_string(i);
+      read(JsonObject(list[i], object_.source(), place), [&](FieldVisitor& reader) { groups.visit(i, reader); });
+    }
+  }
+
  private:
-  template <class Group>
-  static Group read_group(JsonObject object, Group group) {
+  static void read(JsonObject object, const VisitGroup& visit) {
     ConfigReader reader(object);
-    visit_fields(reader, group);
+    visit(reader);
     object.finish();
-    return group;
   }
 
   bool present(const char* name) {
@@ -157,37 +157,11 @@ class ConfigReader : public FieldVisitor {
   JsonObject& object_;
 };
 
-template <class AnyJson, class Value>
-AnyJson value_of(const Value& value) {
-  if constexpr (std::is_enum_v<Value>) {
-    return enum_name(value);
-  } else {
-    return value;
-  }
-}
-template <class AnyJson, class Value>
-AnyJson value_of(const std::optional<Value>& value) {
-  return value ? AnyJson(*value) : AnyJson(nullptr);
-}
-template <class AnyJson>
-AnyJson value_of(const std::vector<std::optional<std::int64_t>>& values) {
-  AnyJson list = AnyJson::array();
-  for (const auto& value : values) list.push_back(value_of<AnyJson>(value));
-  return list;
-}
-
 /// Struct -> JSON. OrderedJson keeps the declared order of fields.
 template <class AnyJson>
-class Writer : public FieldVisitor {
+class Writer final : public ValueVisitor {
  public:
-  template <class Group>
-  void group(const FieldLabel& label, Group& member) {
-    if (!is_active()) return;
-    Writer nested;
-    visit_fields(nested, member);
-    json[label.name] = std::move(nested.json);
-  }
-  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) override {
     json[label.name] = AnyJson::object();
     for (auto& [name, family] : optimizer.families) {
       OptimizerGroupConfig group = optimizer.group_of_family(name);
@@ -200,25 +174,31 @@ class Writer : public FieldVisitor {
       if (!changed.empty()) json[label.name][name] = std::move(changed);
     }
   }
-  template <class Group>
-  void list(const FieldLabel& label, std::vector<Group>& members) {
+  void nested_list(const FieldLabel& label, GroupList& groups) override {
     if (!is_active()) return;
     json[label.name] = AnyJson::array();
-    for (Group& group : members) json[label.name].push_back(written(group));
-  }
-  template <class Value, class... Range>
-  void field(const FieldLabel& label, const Value& member, Range...) {
-    if (is_active()) json[label.name] = value_of<AnyJson>(member);
-  }
-  void pair(const FieldLabel& label, double first, double second, double, double) {
-    if (is_active()) json[label.name] = {first, second};
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      Writer nested;
+      groups.visit(i, nested);
+      json[label.name].push_back(std::move(nested.json));
+    }
   }
 
   AnyJson json = AnyJson::object();
 
+ protected:
+  void nested(const FieldLabel& label, const VisitGroup& visit) override {
+    if (!is_active()) return;
+    Writer nested;
+    visit(nested);
+    json[label.name] = std::move(nested.json);
+  }
+  void value(const FieldLabel& label, Json value, const FieldKind&) override {
+    if (is_active()) json[label.name] = std::move(value);
+  }
+
  private:
-  template <class Group>
-  static AnyJson written(Group& group) {
+  static AnyJson written(OptimizerGroupConfig& group) {
     Writer nested;
     visit_fields(nested, group);
     return std::move(nested.json);
@@ -246,35 +226,31 @@ const std::vector<Json>& defaults() {
 }
 
 /// Struct -> JSON of the fields that are not at their default, without groups that have none.
-class ChangeWriter : public FieldVisitor {
+class ChangeWriter final : public ValueVisitor {
  public:
   /// `place` counts the fields that were visited.
   explicit ChangeWriter(std::size_t& place) : place_(place) {}
 
-  template <class Group>
-  void group(const FieldLabel& label, Group& member) {
-    ChangeWriter nested(place_);
-    visit_fields(nested, member);
-    if (is_active() && !nested.json.empty()) json[label.name] = std::move(nested.json);
-  }
-  void families(const FieldLabel& label, OptimizerConfig& optimizer) {
+  void families(const FieldLabel& label, OptimizerConfig& optimizer) override {
     Writer<Json> whole;
     whole.families(label, optimizer);
     keep(label, std::move(whole.json[label.name]));
   }
-  template <class Group>
-  void list(const FieldLabel& label, std::vector<Group>& members) {
-    Writer<Json> whole;
-    whole.list(label, members);
-    keep(label, std::move(whole.json[label.name]));
-  }
-  template <class Value, class... Range>
-  void field(const FieldLabel& label, const Value& member, Range...) {
-    keep(label, value_of<Json>(member));
-  }
-  void pair(const FieldLabel& label, double first, double second, double, double) { keep(label, {first, second}); }
 
   Json json = Json::object();
+
+ protected:
+  void nested(const FieldLabel& label, const VisitGroup& visit) override {
+    ChangeWriter nested(place_);
+    visit(nested);
+    if (is_active() && !nested.json.empty()) json[label.name] = std::move(nested.json);
+  }
+  void nested_list(const FieldLabel& label, GroupList& groups) override {
+    Writer<Json> whole;
+    whole.nested_list(label, groups);
+    keep(label, std::move(whole.json[label.name]));
+  }
+  void value(const FieldLabel& label, Json value, const FieldKind&) override { keep(label, std::move(value)); }
 
  private:
   void keep(const FieldLabel& label, Json value) {

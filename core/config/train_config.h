@@ -3,7 +3,7 @@
 /// A TrainConfig is a plain value. read_train_config reads it from JSON and checks types, ranges and relations between
 /// fields; to_json writes it; digest() names it. Two runs with equal digests do the same arithmetic.
 ///
-/// To add a field, add a member here, a line with its meaning in train_config_fields.h, and a relation (if any) in
+/// To add a field, add a member here, a line with its meaning in train_config_fields.cpp, and a relation (if any) in
 /// train_config_checks.cpp. Its default must be what engines without the field do, and must never change: digests and
 /// run specifications hold only settings that differ from it. A new behaviour is a new value.
 #pragma once

@@ -39,6 +39,14 @@ if(NANOBENCH_FUZZ)
     "-fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/not_observed.txt")
 endif()
 
+# nanobench_uninstrumented(TARGET): with the address sanitizer, the target itself is compiled without it. For tests whose
+# references compute many times more than the code that they check, which stays instrumented.
+function(nanobench_uninstrumented target)
+  if(NANOBENCH_SANITIZE MATCHES "address")
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
+endfunction()
+
 # Headers that nearly every source of the plain libraries includes, compiled once. Libraries compiled with the same
 # options may share them; with another -O the compiler crashes. This hides missing includes in headers, so
 # tools/dev/check_clang.py compiles without it.
@@ -125,13 +133,14 @@ function(nanobench_library name)
 endfunction()
 
 # nanobench_tests(NAME FOLDERS folder... LINK target... [LABELS label...] [OPTIMIZED | PRECOMPILED_BY target]
-# [PER_PROCESS count]): one gtest program from *_test.cpp in the folders, compiled with precompiled headers that suit plain
+# [UNINSTRUMENTED] [PER_PROCESS count]): one gtest program from *_test.cpp in the folders, compiled with precompiled headers that suit plain
 # tests, or with those of another target. The tested code is optimised; optimising the tests would double their compile
-# time, so it is for those that compute much: OPTIMIZED, and with the headers of another target. Labels: the given ones, and
+# time, so it is for those that compute much: OPTIMIZED, and with the headers of another target. UNINSTRUMENTED: see
+# nanobench_uninstrumented. Labels: the given ones, and
 # the top folder of the tree that the list file's folder mirrors. ctest starts the program for each test; with PER_PROCESS
 # for that many tests of one test suite, because loading LibTorch takes longer than most tests of it.
 function(nanobench_tests name)
-  cmake_parse_arguments(arg "OPTIMIZED" "PRECOMPILED_BY;PER_PROCESS" "FOLDERS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;UNINSTRUMENTED" "PRECOMPILED_BY;PER_PROCESS" "FOLDERS;LINK;LABELS" ${ARGN})
   set(sources)
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cpp")
@@ -150,11 +159,15 @@ function(nanobench_tests name)
   else()
     nanobench_join_sources(${name} 100000 ${sources})
     set(level 0)
-    if(arg_OPTIMIZED AND NOT NANOBENCH_FUZZ)
+    if(arg_OPTIMIZED AND (arg_UNINSTRUMENTED OR NOT NANOBENCH_FUZZ))
       set(level 1)
     endif()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
-    target_precompile_headers(${name} REUSE_FROM nanobench_test_headers_O${level})
+    if(arg_UNINSTRUMENTED AND NANOBENCH_SANITIZE MATCHES "address")
+      nanobench_uninstrumented(${name})
+    else()
+      target_precompile_headers(${name} REUSE_FROM nanobench_test_headers_O${level})
+    endif()
     target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
   target_compile_definitions(${name} PRIVATE NANOBENCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NANOBENCH_BIN_DIR="${CMAKE_BINARY_DIR}/bin")

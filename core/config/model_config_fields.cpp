@@ -1,13 +1,10 @@
-/// The fields of the model in the list of TrainConfig's JSON fields (train_config_fields.h).
-#pragma once
-
-#include "core/config/field_visitor.h"
-#include "core/config/model_config.h"
+// The fields of the model in the list of TrainConfig's JSON fields (train_config_fields.cpp).
+#include "core/config/train_config_fields.h"
+#include "core/config/train_config_names.h"
 
 namespace nanobench::core {
 
-template <class Visitor>
-void visit_fields(Visitor& v, RopeConfig& c) {
+static void visit_fields(FieldVisitor& v, RopeConfig& c) {
   v.field({"base", "Base of the geometric series of rotary frequencies."}, c.base, 1.0, 1e9);
   v.field({"half_truncate", "Half of the rotary pairs turn and the others stand still; false: all pairs turn."},
           c.half_truncate);
@@ -22,8 +19,7 @@ void visit_fields(Visitor& v, RopeConfig& c) {
   v.field({"pairing", "Rotated pairs are halves of a head apart, or neighbours."}, c.pairing);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
+static void visit_fields(FieldVisitor& v, ValueEmbeddingConfig& c) {
   v.field({"source",
            "What is mixed into the attention values of a layer: nothing, the values of the first layer, or a "
            "table that is looked up by token."},
@@ -43,8 +39,7 @@ void visit_fields(Visitor& v, ValueEmbeddingConfig& c) {
           c.split_gate_layers, 0, 1023);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, SkipConfig& c) {
+static void visit_fields(FieldVisitor& v, SkipConfig& c) {
   v.field({"from", "The layer whose output is added.", "layer"}, c.from, 0, 1023);
   v.field({"to", "The layer that begins with the addition; null: none does.", "layer"}, c.to, 0, 1023);
   v.field({"gate", "The skip has a gate that reads the embedding, or a generated one, or none."}, c.gate);
@@ -52,8 +47,7 @@ void visit_fields(Visitor& v, SkipConfig& c) {
   v.field({"tap", "What is added: the layer's output, or the stream between its attention and its MLP."}, c.tap);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, TwoLanesConfig& c) {
+static void visit_fields(FieldVisitor& v, TwoLanesConfig& c) {
   v.field({"first_layer",
            "The first layer with two residual streams, of which attention reads one and the MLP the "
            "other; null: there is one.",
@@ -65,15 +59,13 @@ void visit_fields(Visitor& v, TwoLanesConfig& c) {
           c.injection);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, LateAttentionConfig& c) {
+static void visit_fields(FieldVisitor& v, LateAttentionConfig& c) {
   v.field({"first_layer", "From this layer on attention reads an earlier output; null: nowhere.", "layer"},
           c.first_layer, 0, 1023);
   v.field({"source_layer", "The layer whose output it reads.", "layer"}, c.source_layer, 0, 1023);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, MuddConfig& c) {
+static void visit_fields(FieldVisitor& v, MuddConfig& c) {
   v.field({"hidden", "Width of the MLPs that make the coefficients; 0: there are none.", "features"}, c.hidden, 0,
           1 << 20);
   v.field({"scale", "Factor on the coefficients."}, c.scale, 0.0, 1e3);
@@ -84,8 +76,7 @@ void visit_fields(Visitor& v, MuddConfig& c) {
           1023);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, GateSetConfig& c) {
+static void visit_fields(FieldVisitor& v, GateSetConfig& c) {
   v.field({"at", "The layer whose input is read; null: the embedding.", "layer"}, c.at, 0, 1023);
   v.field({"xsa_layers", "Layers that get the shares of own values."}, c.xsa_layers, 0, 1023);
   v.field({"attention_gate_layers", "Layers that get gates of heads."}, c.attention_gate_layers, 0, 1023);
@@ -95,8 +86,7 @@ void visit_fields(Visitor& v, GateSetConfig& c) {
   v.field({"dc_layers", "Layers whose heads are composed."}, c.dc_layers, 0, 1023);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, GeneratedGatesConfig& c) {
+static void visit_fields(FieldVisitor& v, GeneratedGatesConfig& c) {
   v.field({"hidden", "Width of the MLPs that make the numbers; 0: there are none.", "features"}, c.hidden, 0, 1 << 20);
   v.list({"sets",
           "A list of sets: `at`, the layer whose input an MLP reads (null: the embedding), and what it makes: "
@@ -104,14 +94,12 @@ void visit_fields(Visitor& v, GeneratedGatesConfig& c) {
          c.sets);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, DcAttentionConfig& c) {
+static void visit_fields(FieldVisitor& v, DcAttentionConfig& c) {
   v.field({"window", "Keys that composed heads see.", "tokens"}, c.window, 1, kMaxTokens);
   v.field({"eps", "Added to the mean square of the factors of the heads."}, c.eps, 0.0, 1.0);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, BigramConfig& c) {
+static void visit_fields(FieldVisitor& v, BigramConfig& c) {
   v.field({"rows", "Rows of the table; 0: there is none.", "rows"}, c.rows, 0, kMaxTokens - 1);
   v.field({"dim", "Features of a row; the rest of the stream gets nothing.", "features"}, c.dim, 1, 1 << 20);
   v.field({"token_multiplier", "Factor on the token in the hash."}, c.token_multiplier, 1, kMaxTokens - 1);
@@ -125,16 +113,14 @@ void visit_fields(Visitor& v, BigramConfig& c) {
           c.x0_included);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, LogitCapConfig& c) {
+static void visit_fields(FieldVisitor& v, LogitCapConfig& c) {
   v.field({"scale", "Factor on the sigmoid; null: logits have another cap, or none."}, c.scale, 1e-3, 1e6);
   v.field({"shift", "Added to the logits before the sigmoid."}, c.shift, -1e6, 1e6);
   v.field({"divisor", "Divides the shifted logits."}, c.divisor, 1e-3, 1e6);
 }
 
 /// Fields of what joins the layers: skips and what is added to the stream.
-template <class Visitor>
-void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
+static void visit_fields_of_layers(FieldVisitor& v, ModelConfig& c) {
   v.field({"unet_skips",
            "The second half of the layers adds the outputs of the first half in mirrored order, each with "
            "a learned weight."},
@@ -160,8 +146,7 @@ void visit_fields_of_layers(Visitor& v, ModelConfig& c) {
 }
 
 /// Fields of attention in records #47 on.
-template <class Visitor>
-void visit_fields_of_late_attention(Visitor& v, ModelConfig& c) {
+static void visit_fields_of_late_attention(FieldVisitor& v, ModelConfig& c) {
   v.field({"attention_weight_lambdas",
            "Learned numbers multiply the weights of queries, keys and values, and the value embedding or the output's "
            "weight, or not."},
@@ -185,8 +170,7 @@ void visit_fields_of_late_attention(Visitor& v, ModelConfig& c) {
 }
 
 /// Fields of layouts of parameters, gates and factors.
-template <class Visitor>
-void visit_fields_of_layouts(Visitor& v, ModelConfig& c) {
+static void visit_fields_of_layouts(FieldVisitor& v, ModelConfig& c) {
   v.field({"embed_norm", "The token embedding is normalised."}, c.embed_norm);
   v.field({"tied_head", "The head's matrix is the token table."}, c.tied_head);
   v.field({"untie_step",
@@ -233,8 +217,7 @@ void visit_fields_of_layouts(Visitor& v, ModelConfig& c) {
           c.linear_init_std, 0.0, 1e3);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& v, ModelConfig& c) {
+void visit_fields(FieldVisitor& v, ModelConfig& c) {
   v.field({"num_layers", "Number of transformer blocks (L).", "layers"}, c.num_layers, 1, 1024);
   v.field({"num_heads", "Number of attention heads (H).", "heads"}, c.num_heads, 1, 1024);
   v.field({"num_kv_heads", "Number of heads of keys and values; must divide num_heads.", "heads"}, c.num_kv_heads, 1,
