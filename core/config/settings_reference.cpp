@@ -37,7 +37,7 @@ class ReferenceLister final : public ValueVisitor {
   }
   void value(const FieldLabel& label, Json value, const FieldKind& kind) override {
     SettingReference& setting = add(label, kind.type);
-    setting.default_value = std::move(value);
+    setting.default_value = value;
     setting.is_optional = kind.is_optional;
     if (kind.enumeration != nullptr) setting.values = kind.enumeration->names();
     setting.range = kind.range;

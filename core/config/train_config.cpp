@@ -26,7 +26,7 @@ class ConfigReader final : public FieldVisitor {
     for (const auto& [name, unused] : object_.at(label.name).items()) {
       OptimizerGroupConfig group = optimizer.group_of_family(name);
       read(named.object(name), [&group](FieldVisitor& reader) { visit_fields(reader, group); });
-      optimizer.families.emplace(name, std::move(group));
+      optimizer.families.emplace(name, group);
     }
   }
 
