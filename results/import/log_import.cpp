@@ -112,6 +112,7 @@ RunResult result_of(const SpeedrunRun& run, const std::optional<LoggedValidation
   result.outcome = std::isfinite(loss) ? RunOutcome::kCompleted : RunOutcome::kDiverged;
   if (result.outcome == RunOutcome::kDiverged) result.message = "the last validation loss is not finite";
   if (std::isfinite(loss)) result.final_val_loss = loss;
+  if (run.clock_jumps_back()) return result;
   result.train_ms = last->clock_ms;
   // The records up to 21 do not time their first ten steps; the printed mean shows how many they do time.
   if (last->clock_ms && run.step_avg_ms && *run.step_avg_ms > 0 && *last->clock_ms / *run.step_avg_ms < 1e12)

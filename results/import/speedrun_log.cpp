@@ -172,6 +172,7 @@ void check_run(SpeedrunRun& run) {
   const LoggedValidation& last = run.validations.back();
   if (!std::isfinite(last.loss)) run.problems.push_back(LogProblem::kNotFinite);
   if (!last.clock_ms) run.problems.push_back(LogProblem::kNoTime);
+  if (run.clock_jumps_back()) run.problems.push_back(LogProblem::kClockBack);
 }
 
 void add_notes(SpeedrunLog& log) {
@@ -201,6 +202,17 @@ std::optional<LoggedValidation> SpeedrunRun::validation_at(std::int64_t step) co
   return std::nullopt;
 }
 
+bool SpeedrunRun::clock_jumps_back() const {
+  // After the first steps, which are not timed, the records set it to 0.
+  double latest = 0.0;
+  for (const LoggedValidation& item : validations) {
+    if (item.step == 0 || !item.clock_ms) continue;
+    if (*item.clock_ms < latest) return true;
+    latest = *item.clock_ms;
+  }
+  return false;
+}
+
 std::optional<LogEnd> SpeedrunRun::early_end() const {
   if (validations.empty() || final_validation()) return std::nullopt;
   return LogEnd{.last_validation = validations.back().step, .last_step = planned_steps.value_or(last_step())};
@@ -224,6 +236,7 @@ std::string words_of(LogProblem problem) {
     case LogProblem::kNoValidation: return "no validation loss";
     case LogProblem::kNotFinite: return "the last validation loss is not finite";
     case LogProblem::kNoTime: return "no training time";
+    case LogProblem::kClockBack: return "the training clock jumps back, so the time of the whole run is not known";
     case LogProblem::kNoStep: return "a script without any step";
     case LogProblem::kCutScript: return "the file ends inside its script";
     case LogProblem::kLongScript:

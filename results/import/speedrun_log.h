@@ -32,6 +32,7 @@ enum class LogProblem {
   kNoValidation,  ///< of a run
   kNotFinite,     ///< a run's last validation loss
   kNoTime,        ///< of a run
+  kClockBack,     ///< a run's training clock: it is not that of the whole run
   kNoStep,        ///< the file has a script only
   kCutScript,     ///< the file ends inside of it
   kLongScript,    ///< left out
@@ -86,6 +87,9 @@ struct SpeedrunRun {
   std::optional<LoggedValidation> validation_at(std::int64_t step) const;
   /// Where the log ends before its final validation; nullopt if it has that, or none.
   std::optional<LogEnd> early_end() const;
+  /// True if a validation after the first steps has an earlier training clock than one before it, as where the logs of
+  /// two runs are joined.
+  bool clock_jumps_back() const;
 };
 
 struct SpeedrunLog {

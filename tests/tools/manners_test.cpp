@@ -318,6 +318,13 @@ TEST(NotThere, MessagesNameWhatIsThere) {
   ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
   expect_refusals(shell, {{{"show", "999"}, "it holds runs 1 to 6 (`nanobench list runs`)"},
                           {{"report", "--plan", "99"}, "it holds plan 1 (`nanobench list plans`)"}});
+  const std::string database = shell.database().string();
+  for (const char* command : {"report", "export", "trend"}) {
+    std::vector<std::string> words = {command, "--db", database};
+    if (words[0] != "trend") words.emplace_back("--suite");
+    words.emplace_back("other");
+    expect_refusals(shell, {{words, "`nanobench list runs --db " + database + "`"}});
+  }
   const core::Json plans = json_of(shell.run({"list", "plans", "--json"})).at("tables").at("plans");
   ASSERT_EQ(plans.size(), 1U);
   EXPECT_EQ(plans[0].at("plan"), 1);

@@ -94,7 +94,8 @@ void require_known(const std::string& name, const Catalogue& catalogue) {
   std::vector<std::string> known;
   for (const ablations::Record* record : catalogue.records()) known.push_back(record->id);
   throw Error(ErrorCode::kNotFound, "there is no record or run named " + name + core::suggestion(name, known) +
-                                        "; `nanobench list records` and `nanobench list runs` show them");
+                                        "; `nanobench list records` and `nanobench list runs" + typed_database() +
+                                        "` show them");
 }
 
 /// Records get the requested scale, else the scale of the other side, else their official size.

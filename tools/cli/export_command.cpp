@@ -74,7 +74,7 @@ std::vector<std::int64_t> selected(const results::Store& store, const ExportOpti
   std::vector<std::int64_t> ids = ids_of(store.runs(filter));
   if (ids.empty() && filter.suite) {
     throw Error(ErrorCode::kNotFound, store.file().string() + " holds no runs of the suite " + options.suite +
-                                          "; `nanobench list runs` lists its runs");
+                                          "; `nanobench list runs" + typed_database() + "` lists its runs");
   }
   return ids;
 }

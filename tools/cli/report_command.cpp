@@ -128,8 +128,8 @@ results::PlanRecord find_plan(const results::Store& store, const ReportOptions& 
   std::vector<std::string> known;
   for (const results::PlanRecord& plan : store.plans()) known.push_back(plan.suite);
   throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + *suite +
-                                        core::suggestion(*suite, known) +
-                                        "; `nanobench list runs` shows what it holds");
+                                        core::suggestion(*suite, known) + "; `nanobench list runs" + typed_database() +
+                                        "` shows what it holds");
 }
 
 void open_in_browser(const std::filesystem::path& file) {

@@ -59,7 +59,7 @@ std::string suite_name(const results::Store& store, const std::string& text) {
   for (const results::RunRecord& run : store.runs()) known.insert(run.suite);
   throw Error(ErrorCode::kNotFound, store.file().string() + " holds no results of the suite " + text +
                                         core::suggestion(text, {known.begin(), known.end()}) +
-                                        "; `nanobench list runs` lists its runs");
+                                        "; `nanobench list runs" + typed_database() + "` lists its runs");
 }
 
 void check_cells(const std::vector<reports::TrendRun>& runs, const TrendOptions& options) {

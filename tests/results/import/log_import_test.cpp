@@ -67,6 +67,20 @@ TEST_F(LogImportTest, StoresARunAsItWasLogged) {
   EXPECT_EQ(store_.run_facts(run.id).at("log/folder"), "2025-01-04_SoftCap");
 }
 
+TEST_F(LogImportTest, AClockThatJumpsBackIsNoTimeOfTheRun) {
+  std::string text = run_text("3.2785");
+  const std::string clock = "train_time:480ms";
+  text.replace(text.find(clock), clock.size(), "train_time:90ms");
+  import({{ "joined", text }});
+  const RunRecord run = store_.runs().at(0);
+  EXPECT_EQ(run.result->final_val_loss, 3.2785);
+  EXPECT_EQ(run.result->train_ms, std::nullopt);
+  EXPECT_EQ(run.result->timed_steps, std::nullopt);
+  const std::vector<RunMessage> messages = store_.messages(run.id);
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_EQ(messages[0].text, words_of(LogProblem::kClockBack));
+}
+
 TEST_F(LogImportTest, ImportingAgainAddsNothing) {
   const std::vector<std::pair<std::string, std::string>> logs = {{"a", run_text("3.27")}, {"a", run_text("3.28")}};
   const LogImportResult first = import(logs);

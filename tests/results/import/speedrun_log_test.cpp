@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <sstream>
 
 #include "core/base/digest.h"
 #include "tests/results/import/log_texts.h"
@@ -116,6 +117,21 @@ TEST(SpeedrunLog, ReadsTheShortForm) {
   EXPECT_EQ(log.runs.front().final_validation()->loss, 3.2722);
   EXPECT_EQ(log.runs.front().steps.size(), 2U);
   EXPECT_EQ(log.runs.front().problems, std::vector<LogProblem>{LogProblem::kNoTime});
+}
+
+TEST(SpeedrunLog, AClockThatJumpsBackIsAProblem) {
+  const auto problems = [](const std::string& clocks) {
+    std::istringstream words(clocks);
+    std::string lines, clock;
+    for (int step = 0; words >> clock; step += 125)
+      lines += "step:" + std::to_string(step) + "/500 val_loss:3.5 train_time:" + clock + "ms step_avg:10ms\n";
+    return read_speedrun_log(lines).runs.at(0).problems;
+  };
+  using Problems = std::vector<LogProblem>;
+  EXPECT_EQ(problems("0 1000 2000 3000 4000"), Problems{});
+  EXPECT_EQ(problems("300 250 2000 3000 4000"), Problems{}) << "the first steps are not timed";
+  EXPECT_EQ(problems("0 1000 2000 2000 4000"), Problems{}) << "a coarse clock";
+  EXPECT_EQ(problems("0 1000 2000 500 1500"), Problems{LogProblem::kClockBack});
 }
 
 TEST(SpeedrunLog, SeparatesTheRunsOfOneFile) {
