@@ -69,7 +69,8 @@ void check_side_files(const std::filesystem::path& file) {
   const std::filesystem::path linked = std::filesystem::weakly_canonical(file, ignored);  // they lie beside that
   for (const char* end : {"-journal", "-wal", "-shm"}) {
     const std::string side = (linked.empty() ? file : linked).string() + end;
-    if (std::filesystem::exists(side, ignored) && !std::filesystem::is_regular_file(side, ignored)) {
+    const std::filesystem::file_status status = std::filesystem::status(side, ignored);  // others make and remove them
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
       throw core::Refusal(ErrorCode::kIo, core::Reason::kNotAFile,
                           side + " is no regular file, where database " + file.string() +
                               " has its log; remove it, or name another file with --db",
