@@ -185,6 +185,7 @@ class Store {
 
   // --- names ---
   // Small queries for a list of what could be typed; both newest first.
+  /// In the order of newest_plan().
   std::vector<PlanName> newest_plan_names(std::int64_t limit) const;
   std::vector<RunName> newest_run_names(std::int64_t limit) const;
 

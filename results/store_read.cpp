@@ -185,7 +185,11 @@ std::optional<std::int64_t> Store::newest_plan_id(const std::optional<std::strin
 }
 
 std::vector<PlanName> Store::newest_plan_names(std::int64_t limit) const {
-  Statement statement(*database_, "SELECT id, suite, created_at FROM plans ORDER BY id DESC LIMIT ?");
+  Statement statement(
+      *database_,
+      "WITH newest AS (SELECT plans.id AS id, coalesce(used_at, created_at) AS moment FROM plans LEFT "
+      "JOIN plan_uses ON plan_id = plans.id ORDER BY moment DESC, plans.id DESC LIMIT ?) SELECT plans.id, "
+      "suite, created_at FROM newest JOIN plans ON plans.id = newest.id ORDER BY moment DESC, plans.id DESC");
   statement.bind(limit);
   std::vector<PlanName> names;
   while (statement.step()) names.push_back({statement.integer(0), statement.text(1), statement.text(2)});

@@ -348,6 +348,9 @@ TEST_F(StoreTest, APlanThatIsAskedForAgainIsTheNewest) {
   EXPECT_EQ(store.newest_plan("history")->id, ids["small"]);
   EXPECT_EQ(store.newest_plan()->id, ids["small"]);
   EXPECT_EQ(store.newest_plan("other")->digest, "other");
+  std::vector<std::int64_t> in_order;
+  for (const PlanName& name : store.newest_plan_names(2)) in_order.push_back(name.id);
+  EXPECT_EQ(in_order, (std::vector<std::int64_t>{ids["small"], 3}));
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   store.note_use(ids["abandoned"]);
   EXPECT_EQ(Store(file(), OpenMode::kReadOnly).newest_plan_id(), ids["abandoned"]);

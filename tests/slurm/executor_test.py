@@ -311,6 +311,7 @@ class Executor(unittest.TestCase):
         code, _, err = self.bench.run()
         self.assertEqual(code, 0, err)
         self.assertIn("was submitted before", err)
+        self.assertEqual(self.bench.rows("SELECT plan_id FROM plan_uses"), [(1,)], "the newest plan")
         self.assertEqual(self.fake.calls("sbatch"), 1)
         bench.every_run_once(self, self.bench)
 

@@ -1,5 +1,7 @@
 // `nanobench calibrate`: one configuration against itself, for the noise of this machine.
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "core/base/error.h"
@@ -68,11 +70,10 @@ suites::Suite calibration_suite(const CalibrateOptions& options) {
 /// The newest calibration of the named suite, or of any.
 std::optional<results::PlanRecord> last_calibration(const results::Store& store, const CalibrateOptions& options) {
   if (!options.suite.empty()) return store.newest_plan(calibration_name(asked_suite(options)));
-  std::optional<results::PlanRecord> newest;
-  for (const results::PlanRecord& plan : store.plans()) {
-    if (is_calibration(plan.suite)) newest = plan;
+  for (const results::PlanName& plan : store.newest_plan_names(std::numeric_limits<std::int64_t>::max())) {
+    if (is_calibration(plan.suite)) return store.plan(plan.id);
   }
-  return newest;
+  return std::nullopt;
 }
 
 int print_calibration(const results::Store& store, const results::PlanRecord& plan, const CalibrateOptions& options) {
