@@ -9,7 +9,9 @@ namespace nanobench::results {
 inline constexpr const char* kTrainLoss = "train/loss";    ///< mean loss of the step's batch, before its update
 inline constexpr const char* kStepMs = "train/step_ms";    ///< wall time of the step
 inline constexpr const char* kClockMs = "train/clock_ms";  ///< training clock after the step; timed steps only
-/// Number of the turn that begins with the step, from 1; a run without it had the machine to itself from start to end.
+/// Place of the turn that begins with the step: its number, from 1, plus the share of that round's turns that came
+/// before it. 3.5 came after the first half of the third turns of its block. Whole where the order within rounds was
+/// not kept. A run without it had the machine to itself from start to end.
 inline constexpr const char* kTurn = "train/turn";
 /// Fact of a run in turns: the same text for all runs that were resident together, and for no others.
 inline constexpr const char* kTurnBlock = "turns/block";

@@ -345,14 +345,14 @@ void update_identities(Database& database, const PlanRecord& plan) {
   }
 }
 
-std::string held_ids(Database& database, const std::string& kind) {
+std::string held_ids(Database& database, const std::string& kind, const std::filesystem::path& file) {
   Statement row(database, "SELECT min(id), max(id) FROM " + kind + "s");
   row.step();
   const std::optional<std::int64_t> first = row.optional_integer(0), last = row.optional_integer(1);
   if (!first || !last) return "it holds none yet; `nanobench run SUITE` makes some";
   const std::string ids =
       *first == *last ? " " + std::to_string(*first) : "s " + std::to_string(*first) + " to " + std::to_string(*last);
-  return "it holds " + kind + ids + " (`nanobench list " + kind + "s`)";
+  return "it holds " + kind + ids + " (`nanobench list " + kind + "s " + shell_words({"--db", file.string()}) + "`)";
 }
 
 }  // namespace nanobench::results

@@ -2,6 +2,7 @@
 /// that a store may contain. Private to results/.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ PlanRecord read_plan_row(Database& database, const Statement& row);
 std::int64_t insert_plan(Database& database, const NewPlan& plan);
 /// The plan is asked for again now.
 void note_plan_use(Database& database, std::int64_t plan_id);
-/// What there is in place of a row that is not: "it holds runs 3 to 57 (`nanobench list runs`)". `kind`: "run", "plan".
-std::string held_ids(Database& database, const std::string& kind);
+/// What there is in place of a row that is not: "it holds runs 3 to 57 (`nanobench list runs --db FILE`)". `kind`:
+/// "run", "plan".
+std::string held_ids(Database& database, const std::string& kind, const std::filesystem::path& file);
 /// Rewrites the stored plan with this id: its digest, its cells, and the digests of its lines.
 void update_identities(Database& database, const PlanRecord& plan);
 

@@ -77,10 +77,10 @@ PlanRecord Store::plan(std::int64_t id) const {
   Statement statement(*database_, "SELECT " + plan_columns() + " FROM plans WHERE id = ?");
   statement.bind(id);
   if (!statement.step()) {
-    throw core::Refusal(
-        ErrorCode::kNotFound, core::Reason::kNoPlan,
-        "database " + file_.string() + " has no plan " + std::to_string(id) + "; " + held_ids(*database_, "plan"),
-        std::to_string(id));
+    throw core::Refusal(ErrorCode::kNotFound, core::Reason::kNoPlan,
+                        "database " + file_.string() + " has no plan " + std::to_string(id) + "; " +
+                            held_ids(*database_, "plan", file_),
+                        std::to_string(id));
   }
   return read_plan_row(*database_, statement);
 }

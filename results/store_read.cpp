@@ -66,7 +66,7 @@ RunRecord Store::run(std::int64_t id) const {
   if (!statement.step()) {
     throw core::Refusal(
         ErrorCode::kNotFound, core::Reason::kNoRun,
-        "database " + file_.string() + " has no run " + std::to_string(id) + "; " + held_ids(*database_, "run"),
+        "database " + file_.string() + " has no run " + std::to_string(id) + "; " + held_ids(*database_, "run", file_),
         std::to_string(id));
   }
   RunRecord run = read_run_row(statement);

@@ -20,7 +20,10 @@ using Machine = std::tuple<std::string, std::string, int>;  // as in share_machi
 
 void add_run(const results::Store& store, std::size_t cell, RunMeasure& run, MachineRuns& machine) {
   TurnTimes times{.cell = cell, .times = clock_increments(store, run.run.id)};
-  for (const results::Sample& sample : store.samples(run.run.id, results::kTurn)) times.turns.push_back(sample.step);
+  for (const results::Sample& sample : store.samples(run.run.id, results::kTurn)) {
+    const double number = static_cast<double>(times.turns.size() + 1);
+    times.turns.push_back({.first_step = sample.step, .place = std::isfinite(sample.value) ? sample.value : number});
+  }
   run.turns = static_cast<int>(times.turns.size());
   if (run.turns > 0) {
     const auto facts = store.run_facts(run.run.id);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "reports/stats/summary.h"
@@ -26,15 +28,15 @@ std::vector<TurnSpan> spans_of(const TurnTimes& run) {
     return static_cast<std::size_t>(found - run.times.begin());
   };
   for (std::size_t i = 0; i < run.turns.size(); ++i) {
-    const std::size_t end = i + 1 < run.turns.size() ? place(run.turns[i + 1]) : run.times.size();
-    spans.push_back({place(run.turns[i]), end});
+    const std::size_t end = i + 1 < run.turns.size() ? place(run.turns[i + 1].first_step) : run.times.size();
+    spans.push_back({place(run.turns[i].first_step), end});
   }
   return spans;
 }
 
 /// Whether the span's first step is the turn's: the clock may start within a turn.
 bool begins_cold(const TurnTimes& run, const TurnSpan& span, std::size_t turn) {
-  return span.begin < span.end && run.times[span.begin].step == run.turns[turn];
+  return span.begin < span.end && run.times[span.begin].step == run.turns[turn].first_step;
 }
 
 /// Logarithm of the typical step of each turn; absent without a step that counts.
@@ -58,56 +60,133 @@ struct CellTurn {
   auto operator<=>(const CellTurn&) const = default;
 };
 
-/// Slowness of each round of each block, as a logarithm; 0 on the median over a block's rounds.
+/// A turn with a typical step.
+struct TimedTurn {
+  std::size_t run = 0;
+  CellTurn cell_turn;
+  double place = 0.0;
+  double typical = 0.0;  ///< logarithm of its typical step
+  double usual = 0.0;    ///< that of its cell's same turns, where the machine is as slow as usual
+  double slowness = 0.0;
+  bool is_comparable = false;  ///< another run of its cell has this turn
+};
+
+/// How slow the machine was in each turn of each block, as a logarithm; 0 on the median over a block's turns.
 class Drift {
  public:
-  Drift(std::span<const TurnTimes> runs, const std::vector<std::vector<std::optional<double>>>& typical) {
-    std::map<CellTurn, std::vector<double>> of_cell;
-    each_turn(runs, typical, [&](std::size_t, const CellTurn& turn, double value) { of_cell[turn].push_back(value); });
-    std::map<CellTurn, double> usual;
-    for (auto& [turn, values] : of_cell) {
-      if (values.size() > 1) usual[turn] = *median(std::move(values));
+  explicit Drift(std::span<const TurnTimes> runs) : offsets_(runs.size(), 0.0) {
+    for (std::size_t run = 0; run < runs.size(); ++run) add(run, runs[run]);
+    find_comparable();
+    for (auto block = blocks_.begin(); block != blocks_.end();) {
+      block = says_something(block->second) ? std::next(block) : blocks_.erase(block);
     }
-    std::map<std::string, std::map<std::size_t, std::vector<double>>> excess;
-    each_turn(runs, typical, [&](std::size_t run, const CellTurn& turn, double value) {
-      if (const auto found = usual.find(turn); found != usual.end())
-        excess[runs[run].block][turn.turn].push_back(value - found->second);
-    });
-    for (auto& [block, rounds] : excess) fit(block, rounds);
+    for (auto& [unused, block] : blocks_) {
+      std::stable_sort(block.begin(), block.end(),
+                       [](const TimedTurn& a, const TimedTurn& b) { return a.place < b.place; });
+    }
+    for (int pass = 0; pass < kPasses; ++pass) {
+      find_usual();
+      find_offsets();
+      for (auto& [unused, block] : blocks_) find_slowness(block);
+    }
+    for (auto& [unused, block] : blocks_) keep_level(block);
   }
 
-  double at(const std::string& block, std::size_t turn) const {
-    const auto rounds = slowness_.find(block);
-    if (rounds == slowness_.end()) return 0.0;
-    const auto round = rounds->second.find(turn);
-    return round == rounds->second.end() ? 0.0 : round->second;
+  /// Calls visit(run, turn, slowness).
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const auto& [unused, block] : blocks_) {
+      for (const TimedTurn& turn : block) visit(turn.run, turn.cell_turn.turn, turn.slowness);
+    }
   }
 
  private:
+  using Block = std::vector<TimedTurn>;
+  static constexpr int kPasses = 4;  // more of them changed a simulated time by less than a tenth of its error
+  static constexpr std::ptrdiff_t kNeighbours = 2;
+
+  void add(std::size_t run, const TurnTimes& times) {
+    const std::vector<std::optional<double>> typical = typical_steps(times);
+    for (std::size_t turn = 0; turn < typical.size(); ++turn) {
+      if (!typical[turn]) continue;
+      blocks_[times.block].push_back({.run = run,
+                                      .cell_turn = {times.cell, typical.size(), turn},
+                                      .place = times.turns[turn].place,
+                                      .typical = *typical[turn]});
+    }
+  }
+
   template <class Visit>
-  static void each_turn(std::span<const TurnTimes> runs, const std::vector<std::vector<std::optional<double>>>& typical,
-                        Visit visit) {
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      for (std::size_t turn = 0; turn < typical[run].size(); ++turn) {
-        if (typical[run][turn]) visit(run, CellTurn{runs[run].cell, runs[run].turns.size(), turn}, *typical[run][turn]);
+  void each_turn(Visit visit) {
+    for (auto& [unused, block] : blocks_) {
+      for (TimedTurn& turn : block) visit(turn);
+    }
+  }
+
+  void find_comparable() {
+    std::map<CellTurn, int> runs;
+    each_turn([&](const TimedTurn& turn) { ++runs[turn.cell_turn]; });
+    each_turn([&](TimedTurn& turn) { turn.is_comparable = runs[turn.cell_turn] > 1; });
+  }
+
+  static bool says_something(const Block& block) {
+    std::set<std::size_t> runs;
+    for (const TimedTurn& turn : block) {
+      if (turn.is_comparable) runs.insert(turn.run);
+    }
+    return runs.size() > 1;
+  }
+
+  void find_usual() {
+    std::map<CellTurn, std::vector<double>> of_cell;
+    each_turn([&](const TimedTurn& turn) {
+      of_cell[turn.cell_turn].push_back(turn.typical - turn.slowness - offsets_[turn.run]);
+    });
+    each_turn([&](TimedTurn& turn) { turn.usual = *mean_of(of_cell[turn.cell_turn]); });
+  }
+
+  void find_offsets() {
+    std::vector<std::vector<double>> of_run(offsets_.size());
+    each_turn([&](const TimedTurn& turn) {
+      if (turn.is_comparable) of_run[turn.run].push_back(turn.typical - turn.slowness - turn.usual);
+    });
+    for (std::size_t run = 0; run < offsets_.size(); ++run)
+      offsets_[run] = median(std::move(of_run[run])).value_or(0.0);
+  }
+
+  void find_slowness(Block& block) const {
+    std::vector<double> places, excess;
+    for (const TimedTurn& turn : block) {
+      if (!turn.is_comparable) continue;
+      places.push_back(turn.place);
+      excess.push_back(turn.typical - turn.usual - offsets_[turn.run]);
+    }
+    const TimedTurn* before = nullptr;
+    for (TimedTurn& turn : block) {
+      if (before != nullptr && before->place == turn.place) {
+        turn.slowness = before->slowness;
+        continue;
       }
+      before = &turn;
+      const auto [first, last] = std::equal_range(places.begin(), places.end(), turn.place);
+      auto begin = first - places.begin(), end = last - places.begin();
+      if (end - begin < 2) {
+        begin = std::max<std::ptrdiff_t>(begin - kNeighbours, 0);
+        end = std::min(end + kNeighbours, std::ssize(places));
+      }
+      turn.slowness = *median(std::vector<double>(excess.begin() + begin, excess.begin() + end));
     }
   }
 
-  void fit(const std::string& block, std::map<std::size_t, std::vector<double>>& rounds) {
-    std::map<std::size_t, double> found;
+  static void keep_level(Block& block) {
     std::vector<double> all;
-    for (auto& [round, values] : rounds) {
-      if (values.size() < 2) continue;
-      found[round] = *median(std::move(values));
-      all.push_back(found[round]);
-    }
-    const std::optional<double> level = median(std::move(all));
-    for (auto& [round, value] : found) value -= *level;
-    slowness_[block] = std::move(found);
+    for (const TimedTurn& turn : block) all.push_back(turn.slowness);
+    const double level = *median(std::move(all));
+    for (TimedTurn& turn : block) turn.slowness -= level;
   }
 
-  std::map<std::string, std::map<std::size_t, double>> slowness_;
+  std::vector<double> offsets_;  ///< of each run: what it is slower than its cell throughout, as a logarithm
+  std::map<std::string, Block> blocks_;
 };
 
 }  // namespace
@@ -129,16 +208,13 @@ double warm_first_steps(TurnTimes& run) {
 }
 
 void remove_drift(std::span<TurnTimes> runs) {
-  std::vector<std::vector<std::optional<double>>> typical;
-  for (const TurnTimes& run : runs) typical.push_back(typical_steps(run));
-  const Drift drift(runs, typical);
-  for (TurnTimes& run : runs) {
-    const std::vector<TurnSpan> spans = spans_of(run);
-    for (std::size_t turn = 0; turn < spans.size(); ++turn) {
-      const double factor = std::exp(-drift.at(run.block, turn));
-      for (std::size_t i = spans[turn].begin; i < spans[turn].end; ++i) run.times[i].ms *= factor;
-    }
-  }
+  const Drift drift(runs);
+  std::vector<std::vector<TurnSpan>> spans;
+  for (const TurnTimes& run : runs) spans.push_back(spans_of(run));
+  drift.each([&](std::size_t run, std::size_t turn, double slowness) {
+    const TurnSpan span = spans[run][turn];
+    for (std::size_t i = span.begin; i < span.end; ++i) runs[run].times[i].ms *= std::exp(-slowness);
+  });
 }
 
 }  // namespace nanobench::reports

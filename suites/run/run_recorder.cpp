@@ -60,7 +60,7 @@ void RunRecorder::on(const core::StepEvent& event) {
   check_order("step", event.step, last_step_);
   last_step_ = event.step;
   ++steps_;
-  if (turn_) sample(track(results::kTurn), event.step, static_cast<double>(*turn_));
+  if (turn_) sample(track(results::kTurn), event.step, *turn_);
   turn_.reset();
   if (event.has_loss) sample(loss_, event.step, event.loss);
   if (keeps_times_) add_times(event);

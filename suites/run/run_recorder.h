@@ -25,8 +25,8 @@ class RunRecorder {
   /// Throws Error{kDataLoss} if the event cannot follow the earlier ones (no hello, a repeated step, anything after the
   /// end). May write a batch.
   void add(const core::RunEvent& event);
-  /// The next step is the first one of this turn of the run: its caches are cold.
-  void begin_turn(std::int64_t turn) { turn_ = turn; }
+  /// The next step is the first one of a turn: its caches are cold. `place` as in results::kTurn.
+  void begin_turn(double place) { turn_ = place; }
   /// Writes the batch if it is old enough; otherwise writes an occasional heartbeat.
   void flush_if_due();
   void add_message(results::RunMessageKind kind, const std::string& text);
@@ -103,7 +103,7 @@ class RunRecorder {
   std::map<std::string, double> gpu_facts_;
   std::map<std::string, std::int64_t> last_items_;  ///< by evaluation
   std::int64_t messages_ = 0;
-  std::optional<std::int64_t> turn_;  ///< begun, and none of its steps has been reported
+  std::optional<double> turn_;  ///< begun, and none of its steps has been reported
 };
 
 }  // namespace nanobench::suites

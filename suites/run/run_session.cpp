@@ -192,12 +192,12 @@ bool RunSession::proceed() {
   return exit_.has_value();
 }
 
-void RunSession::grant_turn(std::int64_t number, std::int64_t until) {
+void RunSession::grant_turn(double place, std::int64_t until) {
   is_waiting_ = false;
   has_last_turn_ = until > turn_steps_;
   load_.begin();
   started_ = Clock::now();
-  recorder_.begin_turn(number);
+  recorder_.begin_turn(place);
   observer_.on_turn(plan_, run_);
   engine_.grant_turn(until);
 }

@@ -42,8 +42,9 @@ class RunSession {
   static void wait(const std::vector<RunSession*>& sessions, const InterruptGuard& interrupts);
   /// Calls the observer's on_tick() about twice a second.
   void tick();
-  /// REQUIRES that the engine waits. Lets it take the steps before `until`, as the run's turn of this number.
-  void grant_turn(std::int64_t number, std::int64_t until);
+  /// REQUIRES that the engine waits. Lets it take the steps before `until`. `place` among its block's turns: see
+  /// results::kTurn.
+  void grant_turn(double place, std::int64_t until);
   /// A fact about the run, known while it is in progress.
   void add_fact(const std::string& name, const std::string& value) { recorder_.add_facts({{name, value}}); }
   /// Its engine has spoken, and takes no turns. One that continues a run takes none either, but could.

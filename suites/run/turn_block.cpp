@@ -101,11 +101,14 @@ class TurnBlock {
     const std::string block = results::utc_now() + " " + std::to_string(seats_.front().run_id);
     for (SeatedRun& seat : seats_) seat.session->add_fact(results::kTurnBlock, block);
     for (std::int64_t round = 1; round <= rounds + 1 && interrupts_.count() == 0; ++round) {
-      for (SeatedRun* seat : shuffled()) {
-        if (interrupts_.count() > 0) break;
-        seat->session->grant_turn(round, turn_end(round, rounds, *seat->session->turn_steps()));
-        last_ = seat;
-        proceed(*seat);
+      const std::vector<SeatedRun*> order = shuffled();
+      for (std::size_t i = 0; i < order.size() && interrupts_.count() == 0; ++i) {
+        SeatedRun& seat = *order[i];
+        const double before = static_cast<double>(i) / static_cast<double>(order.size());
+        seat.session->grant_turn(static_cast<double>(round) + before,
+                                 turn_end(round, rounds, *seat.session->turn_steps()));
+        last_ = &seat;
+        proceed(seat);
       }
     }
     // After an interruption, each engine that waits is asked to stop.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -141,13 +142,30 @@ TEST_F(TurnBlockTest, TheStoreKeepsTurnsAndBlocks) {
     const std::vector<results::Sample> turns = store.samples(run.id, results::kTurn);
     ASSERT_EQ(turns.size(), static_cast<std::size_t>(rounds_of(24)));
     EXPECT_EQ(turns.front().step, 0);
-    for (std::size_t i = 0; i < turns.size(); ++i) EXPECT_EQ(turns[i].value, static_cast<double>(i + 1));
+    for (std::size_t i = 0; i < turns.size(); ++i) EXPECT_EQ(std::floor(turns[i].value), static_cast<double>(i + 1));
     blocks[run.seed].insert(store.run_facts(run.id).at(results::kTurnBlock));
   }
   ASSERT_EQ(blocks.size(), 2U);
   EXPECT_EQ(blocks[1].size(), 1U);
   EXPECT_EQ(blocks[2].size(), 1U);
   EXPECT_NE(blocks[1], blocks[2]);
+}
+
+TEST_F(TurnBlockTest, TheStoreKeepsTheOrderOfTurns) {
+  run_turns(mock_plan(engine(), kPlain));
+  const Store store(file());
+  std::map<double, std::string> cells;  // by place
+  for (const results::RunRecord& run : watching_.records) {
+    for (const results::Sample& turn : store.samples(run.id, results::kTurn)) cells[turn.value] = run.cell;
+  }
+  std::vector<std::string> order;
+  for (const auto& [place, cell] : cells) {
+    EXPECT_NEAR(place, 1.0 + static_cast<double>(order.size()) / 3.0, 1e-12);
+    order.push_back(cell);
+  }
+  ASSERT_GT(watching_.turns.size(), order.size()) << "the last round has no steps";
+  watching_.turns.resize(order.size());
+  EXPECT_EQ(order, watching_.turns);
 }
 
 TEST_F(TurnBlockTest, AFailureInOneTurnLeavesTheOthers) {

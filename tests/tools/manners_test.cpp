@@ -316,9 +316,10 @@ TEST(NotThere, MessagesNameWhatIsThere) {
   const CommandLine shell("not_there");
   shell.write("s.json", suite());
   ASSERT_EQ(shell.run({"run", "s.json", "--quiet"}).exit_code, 0);
-  expect_refusals(shell, {{{"show", "999"}, "it holds runs 1 to 6 (`nanobench list runs`)"},
-                          {{"report", "--plan", "99"}, "it holds plan 1 (`nanobench list plans`)"}});
   const std::string database = shell.database().string();
+  expect_refusals(shell,
+                  {{{"show", "999"}, "it holds runs 1 to 6 (`nanobench list runs --db " + database + "`)"},
+                   {{"report", "--plan", "99"}, "it holds plan 1 (`nanobench list plans --db " + database + "`)"}});
   for (const char* command : {"report", "export", "trend"}) {
     std::vector<std::string> words = {command, "--db", database};
     if (words[0] != "trend") words.emplace_back("--suite");
