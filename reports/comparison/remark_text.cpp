@@ -126,7 +126,7 @@ std::string turns_text(const Remark& remark) {
   return counted(remark.count, "run") + " took steps in turns, in " + counted(remark.blocks, "block") +
          " of runs that were resident together. First steps of turns count as the others of their turn (" +
          format_significant(remark.value, 2) +
-         " % of the clock less), and slow rounds of a block are taken from the times of all its runs." + others;
+         " % of the clock less), and slow moments of the machine are taken from the turns that they met." + others;
 }
 
 std::string note_text(const Remark& remark) {

@@ -88,11 +88,11 @@ TEST(RemarkText, HasASentenceForEachNote) {
           "2 runs were to take steps in turns, but their engines take none: each had the machine from start to end. "
           "Compare times with care.",
           "4 runs took steps in turns, in 2 blocks of runs that were resident together. First steps of turns count as "
-          "the others of their turn (1.2 % of the clock less), and slow rounds of a block are taken from the times of "
-          "all its runs.",
+          "the others of their turn (1.2 % of the clock less), and slow moments of the machine are taken from the "
+          "turns that they met.",
           "4 runs took steps in turns, in 1 block of runs that were resident together. First steps of turns count as "
-          "the others of their turn (1.2 % of the clock less), and slow rounds of a block are taken from the times of "
-          "all its runs. 1 other run had the machine from start to end: compare their times with care.",
+          "the others of their turn (1.2 % of the clock less), and slow moments of the machine are taken from the "
+          "turns that they met. 1 other run had the machine from start to end: compare their times with care.",
           "1 run ran beside others (--jobs), so there are losses of them and no times. `nanobench run` without --jobs "
           "measures those."}));
 }
