@@ -65,9 +65,9 @@ struct TimedTurn {
   std::size_t run = 0;
   CellTurn cell_turn;
   double place = 0.0;
-  double typical = 0.0;  ///< logarithm of its typical step
-  double usual = 0.0;    ///< that of its cell's same turns, where the machine is as slow as usual
-  double slowness = 0.0;
+  double typical = 0.0;        ///< logarithm of its typical step
+  double usual = 0.0;          ///< that of its cell's same turns, where the machine is as slow as usual
+  double slowness = 0.0;       ///< of the machine; 0 where nothing shows it
   bool is_comparable = false;  ///< another run of its cell has this turn
 };
 
@@ -77,19 +77,19 @@ class Drift {
   explicit Drift(std::span<const TurnTimes> runs) : offsets_(runs.size(), 0.0) {
     for (std::size_t run = 0; run < runs.size(); ++run) add(run, runs[run]);
     find_comparable();
-    for (auto block = blocks_.begin(); block != blocks_.end();) {
-      block = says_something(block->second) ? std::next(block) : blocks_.erase(block);
-    }
+    std::vector<Block*> compared;
     for (auto& [unused, block] : blocks_) {
+      if (!has_comparable_runs(block)) continue;
       std::stable_sort(block.begin(), block.end(),
                        [](const TimedTurn& a, const TimedTurn& b) { return a.place < b.place; });
+      compared.push_back(&block);
     }
     for (int pass = 0; pass < kPasses; ++pass) {
       find_usual();
       find_offsets();
-      for (auto& [unused, block] : blocks_) find_slowness(block);
+      for (Block* const block : compared) find_slowness(*block);
     }
-    for (auto& [unused, block] : blocks_) keep_level(block);
+    for (Block* const block : compared) keep_level(*block);
   }
 
   /// Calls visit(run, turn, slowness).
@@ -129,7 +129,7 @@ class Drift {
     each_turn([&](TimedTurn& turn) { turn.is_comparable = runs[turn.cell_turn] > 1; });
   }
 
-  static bool says_something(const Block& block) {
+  static bool has_comparable_runs(const Block& block) {
     std::set<std::size_t> runs;
     for (const TimedTurn& turn : block) {
       if (turn.is_comparable) runs.insert(turn.run);

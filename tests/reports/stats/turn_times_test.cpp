@@ -71,6 +71,19 @@ TEST(RemoveDrift, ASlowRoundIsTakenFromAllRunsOfItsBlock) {
   EXPECT_NEAR(runs[2].times[4].ms / runs[2].times[0].ms, 1.3, 1e-12) << "a cell's own profile stays";
 }
 
+TEST(RemoveDrift, ABlockOfOneCellShowsWhatIsUsual) {
+  const std::vector<std::int64_t> turns = {0, 2, 4};
+  std::vector<TurnTimes> runs = {
+      run_of(0, "a", {10, 10, 28, 28, 10, 10}, turns), run_of(0, "b", {10, 10, 14, 14, 10, 10}, turns),
+      run_of(1, "a", {20, 20, 40, 40, 26, 26}, turns), run_of(1, "c", {20, 20, 20, 20, 26, 26}, turns)};
+  const std::vector<TurnTimes> before = runs;
+  remove_drift(runs);
+  EXPECT_NEAR(clock_of(runs[0]) / clock_of(runs[1]), 1.0, 0.03);
+  EXPECT_NEAR(clock_of(runs[2]) / clock_of(runs[3]), 1.0, 0.03);
+  EXPECT_EQ(ms_of(runs[1]), ms_of(before[1]));
+  EXPECT_EQ(ms_of(runs[3]), ms_of(before[3]));
+}
+
 TEST(RemoveDrift, ALevelOfABlockAndADifferenceOfACellStay) {
   const std::vector<std::int64_t> turns = {0, 2, 4};
   std::vector<TurnTimes> runs = {
