@@ -13,7 +13,7 @@
 
 namespace nanobench::reports {
 
-struct Turn {
+struct TurnStart {
   std::int64_t first_step = 0;
   /// Finite. Turns of a block with a smaller place came before, those with the same one at about the same time.
   double place = 0.0;
@@ -21,10 +21,10 @@ struct Turn {
 
 /// The steps of one run.
 struct TurnTimes {
-  std::size_t cell = 0;         ///< runs of one cell take the same steps
-  std::string block;            ///< runs that were resident together
-  std::vector<StepTime> times;  ///< single steps, ascending
-  std::vector<Turn> turns;      ///< ascending; empty: the run took no turns
+  std::size_t cell = 0;          ///< runs of one cell take the same steps
+  std::string block;             ///< runs that were resident together
+  std::vector<StepTime> times;   ///< single steps, ascending
+  std::vector<TurnStart> turns;  ///< ascending; empty: the run took no turns
 };
 
 /// Counts the first step of each turn as the median of the turn's others, if it took longer; a turn with fewer than two

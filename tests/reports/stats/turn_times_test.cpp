@@ -116,7 +116,7 @@ TEST(RemoveDrift, ASlowMomentIsTakenFromTheTurnsThatItMet) {
   }
   std::vector<TurnTimes> by_rounds = runs;
   for (TurnTimes& run : by_rounds) {
-    for (Turn& turn : run.turns) turn.place = std::floor(turn.place);
+    for (TurnStart& turn : run.turns) turn.place = std::floor(turn.place);
   }
   remove_drift(runs);
   remove_drift(by_rounds);
@@ -251,7 +251,7 @@ TEST(TurnTimesSimulation, BurstsOfANeighbourAreTakenFromTheTurnsThatTheyMet) {
       std::vector<TurnTimes> runs = runs_beside(c.neighbour, draws, random);
       std::vector<TurnTimes> without_order = runs;
       for (TurnTimes& run : without_order) {
-        for (Turn& turn : run.turns) turn.place = std::floor(turn.place);
+        for (TurnStart& turn : run.turns) turn.place = std::floor(turn.place);
       }
       remove_drift(runs);
       remove_drift(without_order);
