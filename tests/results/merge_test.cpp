@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "big_store.h"
@@ -32,20 +33,33 @@ class MergeTest : public StoreTest {
     return Database(file, file.string(), SQLITE_OPEN_READONLY).integer_of(sql.c_str());
   }
 
-  /// What a merge leaves that is killed after a while is whole.
-  void kill_merge_after(std::chrono::nanoseconds time) const {
+  /// What a merge leaves that is killed when wait() returns is whole.
+  void kill_merge_after(const std::function<void()>& wait) const {
     const pid_t pid = fork();
     if (pid == 0) {
       merge_store(into(), from());
       _exit(0);
     }
-    std::this_thread::sleep_for(time);
+    wait();
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     if (!std::filesystem::exists(into())) return;
     Store(into()).runs();
     const StoreCheck check = check_store(into());
     EXPECT_TRUE(check.is_fine()) << (check.problems.empty() ? "" : check.problems[0].rule);
+  }
+
+  /// Returns when a merge has stored so many runs.
+  void wait_for_runs(std::int64_t runs) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (std::chrono::steady_clock::now() < end) {
+      try {
+        if (count(into(), "SELECT count(*) FROM runs") >= runs) return;
+      } catch (const core::Error&) {  // there is no file or no table yet
+        std::this_thread::yield();
+      }
+    }
+    ADD_FAILURE() << "it never had " << runs << " runs";
   }
 
   /// Everything of a run but its numbers.
@@ -296,29 +310,25 @@ TEST_F(MergeTest, KilledAtAnyMomentItLeavesAWholeFileAndContinues) {
     Store store(from());
     fill_big_store(store, {.cells = 10, .seeds = 10, .steps = 60, .val_every = 20});
   }
-  for (int round = 0; round < 5; ++round) kill_merge_after(std::chrono::milliseconds(4 + 9 * round));
+  for (int round = 0; round < 5; ++round) {
+    kill_merge_after([&] { std::this_thread::sleep_for(std::chrono::milliseconds(4 + 9 * round)); });
+  }
   merge_store(into(), from());
   EXPECT_EQ(count(into(), "SELECT count(*) FROM runs"), 100);
   EXPECT_EQ(count(into(), "SELECT count(*) FROM samples"), count(from(), "SELECT count(*) FROM samples"));
   EXPECT_EQ(count(into(), "SELECT count(*) FROM plan_lines WHERE run_id IS NULL"), 0);
 }
 
-/// Most of the time the runs of some transactions are there, and the others are not.
 TEST_F(MergeTest, KilledBetweenTwoTransactionsItLeavesNoRunWithoutItsLine) {
   {
     Store store(from());
     fill_big_store(store, {.cells = 20, .seeds = 10, .steps = 60, .val_every = 20});
   }
-  const auto begin = std::chrono::steady_clock::now();
-  merge_store(into(), from());
-  const auto whole = std::chrono::steady_clock::now() - begin;
   int parts = 0;
-  for (int round = 1; round < 12; ++round) {
+  for (int round = 0; round < 8; ++round) {
     for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(into().string() + suffix);
-    kill_merge_after(whole * round / 12);
-    if (!std::filesystem::exists(into())) continue;
-    const std::int64_t runs = count(into(), "SELECT count(*) FROM runs");
-    parts += runs > 0 && runs < 200;
+    kill_merge_after([&] { wait_for_runs(1 + 32 * (round % 4)); });
+    parts += count(into(), "SELECT count(*) FROM runs") < 200;
   }
   EXPECT_GT(parts, 0) << "it was killed half-way";
 }
