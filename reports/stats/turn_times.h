@@ -13,6 +13,7 @@
 
 namespace nanobench::reports {
 
+/// Where a turn begins in its run, and among the turns of its block.
 struct TurnStart {
   std::int64_t first_step = 0;
   /// Finite. Turns of a block with a smaller place came before, those with the same one at about the same time.
