@@ -301,7 +301,7 @@ MeasuredEffect PlanEffects::fitted(const PlanModel& model, const results::PlanCo
   effect.plan_sd = model.plan_sd();
   effect.plan_df = model.plan_df();
   if (fit->estimate) {
-    effect.source = fit->spread == SpreadKind::kShared ? ErrorSource::kPlan : ErrorSource::kSeeds;
+    effect.source = fit->forecast.prior_df > 0.0 ? ErrorSource::kPlan : ErrorSource::kSeeds;
     effect.forecast = fit->forecast;
   } else if (fit->is_exact) {
     effect.source = ErrorSource::kSeeds;

@@ -15,7 +15,7 @@ const char* words_of(SpreadKind kind) {
     case SpreadKind::kOwn: return "its own";
     case SpreadKind::kShared: return "plan's and its own";
     case SpreadKind::kSmaller: return "its own, far below the plan's";
-    case SpreadKind::kLarger: return "its own, far above the plan's";
+    case SpreadKind::kLarger: return "more of its own, far above the plan's";
   }
   return "?";
 }

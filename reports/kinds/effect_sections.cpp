@@ -221,7 +221,7 @@ std::vector<std::string> reading_of(bool has_estimates, const std::vector<result
         "inconclusive, more runs are needed. Holm adjusts all p-values of one question over all effects.");
     lines.emplace_back(
         "The error of an effect comes from the spread of the whole plan and from its own; from three seeds on, its own "
-        "stands alone where the two are far apart.");
+        "stands alone where it is far below, and counts more where it is far above.");
     lines.emplace_back(
         "Seeds needed: the total number of seeds of each cell that gives a verdict in four of five cases, for effects "
         "from one end of this effect's own interval to the other. Within noise: the effect may be nothing.");

@@ -12,7 +12,7 @@ namespace nanobench::reports {
 namespace {
 
 constexpr double kNearTwin = 0.01;      // chance of a smaller ratio of variances, shared by the family
-constexpr double kOutlying = 0.05;      // chance of a larger one
+constexpr double kUnlikely = 0.1;       // chance of a larger one, below which the plan's weight falls with it
 constexpr double kOutlyingCell = 0.01;  // chance that an ordinary plan has a cell that scatters so much
 constexpr std::size_t kMinKept = 3;     // cells that a plan's spread comes from
 constexpr int kMinForOwn = 3;           // blocks from which a spread may stand alone
@@ -204,13 +204,22 @@ struct Variance {
   double df = 0.0;
 };
 
+/// How a contrast is judged.
+struct Judgement {
+  SpreadKind kind = SpreadKind::kOwn;
+  double prior_df = 0.0;  ///< weight of the plan's variance; 0: its own alone
+};
+
 /// What the plan's variance says of one contrast's own.
-SpreadKind kind_of(const Variance& own, const Variance& plan, const SpreadSettings& settings) {
-  if (plan.df <= 0.0 || plan.value == 0.0 || settings.prior_df == 0.0) return SpreadKind::kOwn;
-  if (own.df + 1.0 < kMinForOwn) return SpreadKind::kShared;
+Judgement judgement_of(const Variance& own, const Variance& plan, const SpreadSettings& settings) {
+  if (plan.df <= 0.0 || plan.value == 0.0 || settings.prior_df == 0.0) return {.kind = SpreadKind::kOwn};
+  const Judgement shared{.kind = SpreadKind::kShared, .prior_df = settings.prior_df};
+  if (own.df + 1.0 < kMinForOwn) return shared;
   const double ratio = own.value / plan.value;
-  if (f_cdf(ratio, own.df, plan.df) < kNearTwin / settings.family) return SpreadKind::kSmaller;
-  return f_upper(ratio, own.df, plan.df) < kOutlying ? SpreadKind::kLarger : SpreadKind::kShared;
+  if (f_cdf(ratio, own.df, plan.df) < kNearTwin / settings.family) return {.kind = SpreadKind::kSmaller};
+  const double chance = f_upper(ratio, own.df, plan.df);
+  if (chance >= kUnlikely) return shared;
+  return {.kind = SpreadKind::kLarger, .prior_df = settings.prior_df * chance / kUnlikely};
 }
 
 /// The variance that judges: moderated by the plan's, or its own.
@@ -388,10 +397,9 @@ std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
 
 void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
   const Variance own_variance{.value = own, .df = fit.own_df}, plan{.value = variance_, .df = df_};
-  const SpreadKind kind = fit.is_outlying ? SpreadKind::kLarger
-                          : cells() < 3   ? SpreadKind::kOwn
-                                          : kind_of(own_variance, plan, settings_);
-  const double prior = kind == SpreadKind::kShared ? settings_.prior_df : 0.0;
+  const auto [kind, prior] = fit.is_outlying ? Judgement{.kind = SpreadKind::kLarger}
+                             : cells() < 3   ? Judgement{.kind = SpreadKind::kOwn}
+                                             : judgement_of(own_variance, plan, settings_);
   if (prior + fit.own_df <= 0.0) return;
   const Variance variance = moderated(own_variance, plan, prior);
   const double se_of_one = std::sqrt(variance.value * unit);
@@ -419,8 +427,8 @@ std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::v
     if (!moments || !moments->has_spread()) continue;
     const Variance own{.value = moments->sd * moments->sd, .df = moments->n - 1.0};
     const bool is_alone = plan.df <= own.df;
-    const SpreadKind kind = is_alone ? SpreadKind::kOwn : kind_of(own, plan, settings);
-    const Variance used = moderated(own, plan, kind == SpreadKind::kShared ? settings.prior_df : 0.0);
+    const auto [kind, prior] = is_alone ? Judgement{.kind = SpreadKind::kOwn} : judgement_of(own, plan, settings);
+    const Variance used = moderated(own, plan, prior);
     mean = ModeratedMean{.estimate = {.value = moments->mean, .se = std::sqrt(used.value / moments->n), .df = used.df},
                          .spread = kind};
   }

@@ -7,11 +7,14 @@
 ///   variance             (w s_p^2 + d s_j^2) / (w + d), times sum c^2 / n for the contrast's mean
 ///   degrees of freedom   min(w + d, (w + d)^2 / ((w^2 + 2 w d) / nu + d))
 ///
-/// From three blocks on, s_j^2 stands alone where it is far from s_p^2: smaller, as for near twins, or larger. A cell
-/// that scatters so much more than all others together that an ordinary plan has such a one in a hundred cases (one
-/// that trains unstably) counts neither in s_p^2 nor in the blocks' effects, and its contrasts have s_j^2 alone. The
-/// degrees of freedom are Satterthwaite's; s_j^2 is a part of s_p^2, hence the term 2 w d. Missing runs leave least
-/// squares. tests/reports/stats/plan_model_test.cpp measures false alarms and power. Pure, thread-safe.
+/// From three blocks on, s_j^2 stands alone where it is far below s_p^2, as for near twins. Where it is so far above
+/// that chance alone exceeds it in less than one contrast of ten, w falls in proportion to that chance: a step to s_j^2
+/// alone would make an interval of few blocks several times as wide at once (after Phipson et al. 2016, "Robust
+/// hyperparameter estimation"). A cell that scatters so much more than all others together that an ordinary plan has
+/// such a one in a hundred cases (one that trains unstably) counts neither in s_p^2 nor in the blocks' effects, and its
+/// contrasts have s_j^2 alone. The degrees of freedom are Satterthwaite's; s_j^2 is a part of s_p^2, hence the term
+/// 2 w d. Missing runs leave least squares. tests/reports/stats/plan_model_test.cpp measures false alarms and power.
+/// Pure, thread-safe.
 #pragma once
 
 #include <optional>
@@ -51,7 +54,7 @@ enum class SpreadKind {
   kOwn,      ///< its own, because the plan has no other: two cells, or no residual
   kShared,   ///< moderated by the plan's
   kSmaller,  ///< its own, which is far below the plan's: its cells are near twins
-  kLarger,   ///< its own, which is far above the plan's, or of a cell that is not counted in the plan's
+  kLarger,  ///< the plan's with a lower weight, its own being far above it; alone for a cell that the plan's leaves out
 };
 
 NB_ENUM_NAMES(SpreadKind, {SpreadKind::kNone, "none"}, {SpreadKind::kOwn, "own"}, {SpreadKind::kShared, "shared"},
@@ -60,7 +63,7 @@ NB_ENUM_NAMES(SpreadKind, {SpreadKind::kNone, "none"}, {SpreadKind::kOwn, "own"}
 /// The error that a contrast would have with another number of blocks.
 struct ErrorForecast {
   double se_of_one = 0.0;  ///< standard error of the contrast in one block
-  double prior_df = 0.0;   ///< w; 0 for own spreads
+  double prior_df = 0.0;   ///< w as used, lower where its own spread is far above the plan's; 0: its own alone
   int cells = 2;           ///< C: cells that differ
 
   /// `n` >= 2.

@@ -1,5 +1,7 @@
 #include "reports/stats/plan_model.h"
 
+#include <set>
+
 #include "core/base/error.h"
 #include "reports/stats/multiple.h"
 #include "reports/stats/t_tests.h"
@@ -173,6 +175,38 @@ TEST(PlanModel, ACellThatScattersFarMoreIsNotCountedInThePlansSpread) {
   EXPECT_NEAR(*model.residuals()[9][0] + *model.residuals()[9][1] + *model.residuals()[9][2], 0.0, 1e-12);
 }
 
+/// Of seven cells, two neighbours scatter more and more, one up where the other is down. A step from the plan's spread
+/// to their own would widen their interval several times at once, since the own spread of three seeds is hardly known.
+TEST(PlanModel, AGrowingSpreadWidensAnIntervalWithoutAStep) {
+  NormalDraws draws(5);
+  ResponseTable table;
+  for (int cell = 0; cell < 7; ++cell) {
+    Row& row = table.emplace_back();
+    for (const double value : draws.sample(3)) row.push_back(value);
+  }
+  const Contrast contrast = {0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0};
+  std::set<SpreadKind> kinds;
+  double before = 0.0, lowest_weight = kTimePriorDf;
+  for (double size = 0.5; size < 20.0; size *= 1.02) {
+    ResponseTable grown = table;
+    grown[3] = {-size, 0.1 * size, 0.9 * size};
+    grown[4] = {0.9 * size, 0.1 * size, -size};
+    const ContrastFit fit = *PlanModel(grown, {.prior_df = kTimePriorDf, .family = 6}).fit(contrast);
+    ASSERT_FALSE(fit.is_outlying);
+    const ConfidenceInterval interval = interval_of(*fit.estimate, 1.0 - 0.05 / 6.0);
+    const double width = interval.high - interval.low;
+    if (before > 0.0) {
+      EXPECT_LT(width, 1.1 * before) << "at " << size;
+    }
+    before = width;
+    kinds.insert(fit.spread);
+    lowest_weight = std::min(lowest_weight, fit.forecast.prior_df);
+    EXPECT_EQ(fit.spread == SpreadKind::kShared, fit.forecast.prior_df == kTimePriorDf);
+  }
+  EXPECT_EQ(kinds, (std::set{SpreadKind::kShared, SpreadKind::kLarger}));
+  EXPECT_LT(lowest_weight, kTimePriorDf / 3.0);
+}
+
 TEST(PlanModel, AnEarlierSpreadCountsAsResidualsOfThePlan) {
   const ResponseTable table = {{1.0, 2.0, 4.0}, {1.5, 2.7, 4.1}, {2.0, 2.5, 5.2}};
   const PlanModel alone(table), informed(table, {.earlier = EarlierSpread{.sd = 0.5, .df = 12.0}});
@@ -293,6 +327,31 @@ TEST(PlanModelSimulation, UnequalSpreads) {
 
 TEST(PlanModelSimulation, TimesWeighThePlanMore) {
   expect_rates({"log times of 7", std::vector<double>(7, 1.0), steps_of(7), 3}, kTimePriorDf, 4.0, 0.06, 0.85);
+}
+
+/// Half width of the widest of a plan's intervals, which all hold together.
+double widest_interval(const ResponseTable& table, const Scene& scene, double prior_df) {
+  const PlanModel model(table, {.prior_df = prior_df, .family = static_cast<int>(scene.contrasts.size())});
+  double widest = 0.0;
+  for (const Contrast& contrast : scene.contrasts) {
+    const Estimate estimate = *model.fit(contrast)->estimate;
+    const double level = 1.0 - 0.05 / static_cast<double>(scene.contrasts.size());
+    widest = std::max(widest, interval_of(estimate, level).high - estimate.value);
+  }
+  return widest;
+}
+
+/// A rule that let a contrast's own spread stand alone, from a chance of 5 % on, had intervals of over 20 here.
+TEST(PlanModelSimulation, FewPlansHaveAnIntervalFarWiderThanTheOthers) {
+  const Scene scene{"spreads 1 : 7", {0.3, 0.5, 0.7, 1.0, 1.0, 1.5, 2.0}, steps_of(7), 3};
+  NormalDraws draws(5);
+  std::vector<double> widths;
+  for (int plan = 0; plan < kPlans; ++plan) widths.push_back(widest_interval(drawn(draws, scene), scene, kTimePriorDf));
+  std::sort(widths.begin(), widths.end());
+  const double usual = widths[kPlans / 2], rare = widths[kPlans * 9 / 10];
+  std::cout << scene.name << ": half width of the widest interval " << usual << ", in one of ten plans over " << rare
+            << "\n";
+  EXPECT_LT(rare, 2.0 * usual);
 }
 
 /// One cell of seven trains unstably. The others are judged as if it were not there; a plan of equal cells is unharmed.
