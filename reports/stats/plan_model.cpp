@@ -204,16 +204,16 @@ struct Variance {
   double df = 0.0;
 };
 
-/// How a contrast is judged.
-struct Judgement {
+/// The spread that judges a contrast, and the weight that the plan's has in it.
+struct SpreadUse {
   SpreadKind kind = SpreadKind::kOwn;
   double prior_df = 0.0;  ///< weight of the plan's variance; 0: its own alone
 };
 
 /// What the plan's variance says of one contrast's own.
-Judgement judgement_of(const Variance& own, const Variance& plan, const SpreadSettings& settings) {
+SpreadUse use_of(const Variance& own, const Variance& plan, const SpreadSettings& settings) {
   if (plan.df <= 0.0 || plan.value == 0.0 || settings.prior_df == 0.0) return {.kind = SpreadKind::kOwn};
-  const Judgement shared{.kind = SpreadKind::kShared, .prior_df = settings.prior_df};
+  const SpreadUse shared{.kind = SpreadKind::kShared, .prior_df = settings.prior_df};
   if (own.df + 1.0 < kMinForOwn) return shared;
   const double ratio = own.value / plan.value;
   if (f_cdf(ratio, own.df, plan.df) < kNearTwin / settings.family) return {.kind = SpreadKind::kSmaller};
@@ -397,9 +397,9 @@ std::optional<ContrastFit> PlanModel::fit(const Contrast& contrast) const {
 
 void PlanModel::add_estimate(ContrastFit& fit, double own, double unit) const {
   const Variance own_variance{.value = own, .df = fit.own_df}, plan{.value = variance_, .df = df_};
-  const auto [kind, prior] = fit.is_outlying ? Judgement{.kind = SpreadKind::kLarger}
-                             : cells() < 3   ? Judgement{.kind = SpreadKind::kOwn}
-                                             : judgement_of(own_variance, plan, settings_);
+  const auto [kind, prior] = fit.is_outlying ? SpreadUse{.kind = SpreadKind::kLarger}
+                             : cells() < 3   ? SpreadUse{.kind = SpreadKind::kOwn}
+                                             : use_of(own_variance, plan, settings_);
   if (prior + fit.own_df <= 0.0) return;
   const Variance variance = moderated(own_variance, plan, prior);
   const double se_of_one = std::sqrt(variance.value * unit);
@@ -427,7 +427,7 @@ std::vector<std::optional<ModeratedMean>> moderated_means(std::span<const std::v
     if (!moments || !moments->has_spread()) continue;
     const Variance own{.value = moments->sd * moments->sd, .df = moments->n - 1.0};
     const bool is_alone = plan.df <= own.df;
-    const auto [kind, prior] = is_alone ? Judgement{.kind = SpreadKind::kOwn} : judgement_of(own, plan, settings);
+    const auto [kind, prior] = is_alone ? SpreadUse{.kind = SpreadKind::kOwn} : use_of(own, plan, settings);
     const Variance used = moderated(own, plan, prior);
     mean = ModeratedMean{.estimate = {.value = moments->mean, .se = std::sqrt(used.value / moments->n), .df = used.df},
                          .spread = kind};
