@@ -91,15 +91,16 @@ void run_until(const CommandLine& shell, const std::vector<std::string>& argumen
   waitpid(pid, &status, 0);
 }
 
-/// Whether there is a checkpoint of a step after the first.
-bool has_later_checkpoint(const CommandLine& shell) {
+/// Checkpoints of a step after the first.
+std::size_t later_checkpoints(const CommandLine& shell) {
   std::error_code error;
+  std::size_t found = 0;
   for (fs::recursive_directory_iterator it(shell.database().string() + ".weights", error), end; !error && it != end;
        it.increment(error)) {
     if (it->path().extension() != ".safetensors" || it->path().filename().string().starts_with(".")) continue;
-    if (core::read_checkpoint_header(it->path()).step > 0) return true;
+    found += core::read_checkpoint_header(it->path()).step > 0 ? 1 : 0;
   }
-  return false;
+  return found;
 }
 
 /// Whether there are as many checkpoints.
@@ -143,7 +144,7 @@ class KilledRun : public ::testing::TestWithParam<std::string> {
       killed.reset();
       killed = std::make_unique<CommandLine>(name);
       killed->write("weights.json", suite_of(GetParam(), "{\"keep_weights\": \"" + keep + "\"}"));
-      run_until(*killed, kRun, [&](pid_t pid) { return has_later_checkpoint(*killed) && kill_when(pid); });
+      run_until(*killed, kRun, [&](pid_t pid) { return later_checkpoints(*killed) > 0 && kill_when(pid); });
     }
     const CommandLine& shell = *killed;
     const ProgramResult continued = shell.run(kRun);
@@ -239,7 +240,7 @@ TEST(KeepWeights, ARunThatSampledLessIsNotContinued) {
   suite.erase(suite.find(metrics), metrics.size());
   shell.write("weights.json", suite);
   const std::vector<std::string> command = with(kRun, {"--keep-weights", "last"});
-  run_until(shell, command, [&](pid_t pid) { return has_later_checkpoint(shell) && kill(pid, SIGKILL) == 0; });
+  run_until(shell, command, [&](pid_t pid) { return later_checkpoints(shell) > 0 && kill(pid, SIGKILL) == 0; });
   shell.write("weights.json", suite_of("record12"));
   std::vector<std::string> loud = command;
   std::erase(loud, "--quiet");
@@ -252,6 +253,25 @@ TEST(KeepWeights, ARunThatSampledLessIsNotContinued) {
       EXPECT_EQ(store.samples(run.id, "health/gradient_norm").front().step, 0);
     }
   }
+}
+
+/// The runs of a hunt's first half are all in progress together.
+TEST(KeepWeights, AKilledHuntContinuesTheRunsOfItsFirstHalf) {
+  constexpr std::size_t kKilled = 3;
+  const CommandLine shell("weights_hunt");
+  const std::vector<std::string> command = {
+      "hunt",    "record17", "--features",     "rotary,attention_skip,value_mix,window_warmup",
+      "--scale", "smoke",    "--runs",         "16",
+      "--quiet", "--json",   "--keep-weights", "last"};
+  run_until(shell, command, [&](pid_t pid) { return later_checkpoints(shell) >= kKilled && kill(pid, SIGKILL) == 0; });
+  const ProgramResult continued = shell.run(command);
+  ASSERT_EQ(continued.exit_code, 0) << continued.err;
+  EXPECT_EQ(json_of(continued).at("kind"), "hunt");
+  const results::Store store(shell.database(), results::OpenMode::kReadOnly);
+  std::size_t resumed = 0;
+  for (const results::RunRecord& run : store.runs({.outcome = core::RunOutcome::kCompleted}))
+    resumed += store.run_facts(run.id).contains(results::kResumedStep) ? 1 : 0;
+  EXPECT_GE(resumed, kKilled);
 }
 
 TEST(KeepWeights, OtherEnginesKeepNone) {

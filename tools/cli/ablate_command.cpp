@@ -367,6 +367,7 @@ void add_ablate_command(CLI::App& app, Session& session) {
   add_until_decided_options(*command, options->until);
   add_suite_run_options(*command, options->run);
   add_jobs_option(*command, options->run);
+  add_keep_weights_option(*command, options->run);
   command->footer(kAblateFooter);
   command->callback([options, &session] { session.exit_code = ablate(*options, session); });
 }

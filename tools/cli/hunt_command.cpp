@@ -231,6 +231,7 @@ void add_hunt_command(CLI::App& app, Session& session) {
   command->remove_option(command->get_option("--seeds"));
   add_suite_run_options(*command, options->run);
   add_jobs_option(*command, options->run);
+  add_keep_weights_option(*command, options->run);
   command->footer(kHuntFooter);
   command->callback([options, &session] { session.exit_code = hunt(*options, session); });
 }
