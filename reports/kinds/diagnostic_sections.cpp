@@ -9,13 +9,15 @@ namespace {
 
 constexpr std::size_t kMaxInfluences = 30;  // rows; a plan that rests on more single runs proves nothing anyway
 
-const char* words_of(SpreadKind kind) {
-  switch (kind) {
+/// What judges the effect.
+const char* words_of(const MeasuredEffect& measured) {
+  if (measured.is_outlying) return "its own; the plan's leaves its runs out";
+  switch (measured.spread) {
     case SpreadKind::kNone: return "-";
     case SpreadKind::kOwn: return "its own";
     case SpreadKind::kShared: return "plan's and its own";
     case SpreadKind::kSmaller: return "its own, far below the plan's";
-    case SpreadKind::kLarger: return "more of its own, far above the plan's";
+    case SpreadKind::kLarger: return "plan's with less weight, and its own, far above it";
   }
   return "?";
 }
@@ -28,7 +30,7 @@ void add_spread(Table& table, const std::string& effect, const char* metric, con
   const bool has_df = measured.estimate && std::isfinite(measured.estimate->df);
   table.rows.push_back({text_cell(effect), text_cell(metric), number_cell(measured.own_sd, spread),
                         number_cell(measured.plan_sd, spread), significant_cell(ratio, 2),
-                        value_cell(words_of(measured.spread), enum_name(measured.spread)),
+                        value_cell(words_of(measured), enum_name(measured.spread)),
                         fixed_cell(has_df ? std::optional(measured.estimate->df) : std::nullopt, 1)});
 }
 
